@@ -1,0 +1,34 @@
+"""Derive, from an attention vector field, the finite systems that its tokens obey.
+
+>>> reduction = reduce(LinearAttention(space=Sphere(2)), WrappedCauchy())
+>>> reduction.equations
+{R: I*R*beta*im(P) + beta*(Q - R**2*conjugate(Q))/2}
+>>> len(reduction.derivation.verify())
+7
+"""
+
+from symbolic.derivation import Derivation, StepFailed
+from symbolic.fields import AttentionField, LinearAttention, SoftmaxAttention
+from symbolic.laws import Gaussian, Tokens, WrappedCauchy
+from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
+from symbolic.reductions import canonical_reductions, reduce
+from symbolic.spaces import Euclidean, Sphere
+
+__all__ = [
+    "AttentionField",
+    "Derivation",
+    "Euclidean",
+    "Gaussian",
+    "Invariant",
+    "LinearAttention",
+    "NotClosed",
+    "Reduction",
+    "SoftmaxAttention",
+    "Sphere",
+    "StepFailed",
+    "Tokens",
+    "Variable",
+    "WrappedCauchy",
+    "canonical_reductions",
+    "reduce",
+]

@@ -1,0 +1,180 @@
+"""Derivations: directed acyclic graphs whose nodes are equations and whose edges are checked steps."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import networkx as nx
+import sympy as sp
+
+from symbolic.zero import Undecided, Witness, first_witness
+
+#: Maps the relations of the premises, then the conclusion's, to expressions that must vanish identically.
+Check = Callable[..., Iterable[sp.Expr]]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A node: one equation (or a system of them) with a key to refer to it and a title to read."""
+
+    key: str
+    title: str
+    relations: tuple[sp.Equality, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """An edge: from the premises to the conclusion by a named, justified rule that can be checked."""
+
+    name: str
+    premises: tuple[str, ...]
+    conclusion: str
+    why: str
+    check: Check
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What checking one step gave: how many identities reduced to zero, in how many seconds."""
+
+    step: Step
+    identities: int
+    seconds: float
+
+
+class StepFailed(ArithmeticError):
+    """A step of a derivation whose check left something that is not zero."""
+
+    def __init__(self, step: Step, reason: Witness | Undecided):
+        self.step, self.reason = step, reason
+        super().__init__(f"step '{step.name}' does not give '{step.conclusion}': the residual is {reason}")
+
+
+class Derivation:
+    """A chain of equations from definitions to a result, every step of which can be checked.
+
+    >>> x, y = sp.symbols("x y")
+    >>> derivation = Derivation("square")
+    >>> derivation.define("sum", "A sum", sp.Eq(y, x + 1))
+    >>> derivation.conclude("squared", "Its square", sp.Eq(y**2, x**2 + 2*x + 1), step="squaring",
+    ...     premises=["sum"], why="square both sides",
+    ...     check=lambda given, result: [given.rhs**2 - result.rhs])
+    >>> [(result.step.name, result.identities) for result in derivation.verify()]
+    [('squaring', 1)]
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.equations: dict[str, Equation] = {}
+        self.steps: dict[str, Step] = {}
+
+    def define(self, key: str, title: str, *relations: sp.Equality) -> None:
+        """Add an equation that starts the derivation: a definition, which has nothing to check."""
+        if key in self.equations:
+            raise ValueError(f"key: the derivation '{self.name}' already has an equation '{key}'")
+        self.equations[key] = Equation(key, title, tuple(relations))
+
+    def conclude(
+        self,
+        key: str,
+        title: str,
+        *relations: sp.Equality,
+        step: str,
+        premises: Iterable[str],
+        why: str,
+        check: Check,
+    ) -> None:
+        """Add an equation that follows from earlier ones, and how to check that it does.
+
+        `check` receives the relations of the premises in order, then those of the conclusion (a single
+        relation as itself, several as a tuple), and yields expressions that must vanish identically.
+        """
+        premises = tuple(premises)
+        unknown = [premise for premise in premises if premise not in self.equations]
+        if unknown:
+            raise ValueError(f"premises: no equation {unknown} in the derivation '{self.name}'")
+        if step in self.steps:
+            raise ValueError(f"step: the derivation '{self.name}' already has a step '{step}'")
+        self.define(key, title, *relations)
+        self.steps[step] = Step(step, premises, key, why, check)
+
+    def include(self, other: Derivation) -> None:
+        """Continue from another derivation: take over its equations and steps."""
+        self.equations.update(other.equations)
+        self.steps.update(other.steps)
+
+    def __getitem__(self, key: str) -> sp.Equality | tuple[sp.Equality, ...]:
+        relations = self.equations[key].relations
+        return relations[0] if len(relations) == 1 else relations
+
+    @property
+    def graph(self) -> nx.DiGraph:
+        """The derivation as a graph: nodes carry `equation`, edges carry `step`."""
+        graph = nx.DiGraph(name=self.name)
+        for key, equation in self.equations.items():
+            graph.add_node(key, equation=equation)
+        for step in self.steps.values():
+            graph.add_edges_from(((premise, step.conclusion) for premise in step.premises), step=step)
+        return graph
+
+    def verify(self) -> list[StepResult]:
+        """Run the check of every step.
+
+        Raises
+        ------
+        StepFailed
+            At the first step whose residual is not zero; the message names the step and a point where it
+            is not, so that a wrong sign can be found.
+        """
+        return [self._verify(step) for step in self.steps.values()]
+
+    def _verify(self, step: Step) -> StepResult:
+        begin = time.perf_counter()
+        relations = [self[key] for key in (*step.premises, step.conclusion)]
+        residuals = list(step.check(*relations))
+        if not residuals:
+            raise ValueError(f"step '{step.name}': its check yields no identity, so it cannot fail")
+        try:
+            witness = first_witness(residuals)
+        except Undecided as undecided:
+            raise StepFailed(step, undecided) from undecided
+        if witness is not None:
+            raise StepFailed(step, witness)
+        return StepResult(step, len(residuals), time.perf_counter() - begin)
+
+    def with_equation(self, key: str, *relations: sp.Equality) -> Derivation:
+        """A copy in which one equation is replaced: how controls and tests plant an error."""
+        if key not in self.equations:
+            raise ValueError(f"key: no equation '{key}' in '{self.name}'; there are {list(self.equations)}")
+        copy = Derivation(self.name)
+        copy.include(self)
+        copy.equations[key] = replace(self.equations[key], relations=tuple(relations))
+        return copy
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each equation when the derivation is printed, from 1 in order of appearance."""
+        return {key: number for number, key in enumerate(self.equations, 1)}
+
+    def latex(self) -> str:
+        """The derivation as LaTeX: every equation numbered, every step with its justification."""
+        # Imported here because printing needs the graph, not the graph printing.
+        from symbolic.printing.latex import derivation_latex
+
+        return derivation_latex(self)
+
+    def text(self) -> str:
+        """The derivation for a terminal: every equation numbered, every step with its justification."""
+        from symbolic.printing.text import derivation_text
+
+        return derivation_text(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+
+def rule_source(step: Step) -> str:
+    """The source text of a step's check, from which a cache can tell that the rule has changed."""
+    return inspect.getsource(step.check)

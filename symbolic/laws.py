@@ -1,0 +1,25 @@
+"""Families of token distributions: what the reductions close on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal laws N(μ, Σ) on R^d, Σ of any rank: y = μ + L z with z standard normal and Σ = L Lᵀ."""
+
+
+@dataclass(frozen=True)
+class WrappedCauchy:
+    """Laws on the circle whose doubled angle Ξ = 2θ has the Poisson kernel as its density,
+
+    f(Ξ) = (1 − |R|²) / (2π |1 − R̄ e^{iΞ}|²),   ∫ e^{ikΞ} f dΞ = R^k  (k ≥ 0),
+
+    with order parameter R in the unit disc.
+    """
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens."""

@@ -1,0 +1,64 @@
+"""The little matrix calculus that derivations in general dimension need, on top of SymPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy as sp
+
+from symbolic.notation import Inner
+
+
+def expand_matrix(expression: sp.MatrixExpr) -> sp.MatrixExpr:
+    """Multiply sums out and push transposes down to the symbols."""
+    return sp.expand(expression.doit()).doit()
+
+
+def symmetrise(expression: sp.MatrixExpr, symmetric: Iterable[sp.MatrixSymbol]) -> sp.MatrixExpr:
+    """Replace the transpose of each symmetric symbol by the symbol."""
+    return expression.doit().xreplace({symbol.T: symbol for symbol in symmetric}).doit()
+
+
+def gradient(
+    scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.MatrixSymbol] = ()
+) -> sp.MatrixExpr:
+    """The gradient, as a column, of a sum of multiples of inner products.
+
+    >>> d = sp.Symbol("d", integer=True, positive=True)
+    >>> x, b, S = sp.MatrixSymbol("x", d, 1), sp.MatrixSymbol("b", d, 1), sp.MatrixSymbol("S", d, d)
+    >>> gradient(Inner(x, b) + Inner(x, S * x) / 2, x, symmetric=[S])
+    S*x + b
+    """
+    total: sp.MatrixExpr = sp.ZeroMatrix(*variable.shape)
+    for term in sp.Add.make_args(scalar):
+        factor, inner = term.as_independent(Inner, as_Add=False)
+        left, right = inner.args
+        total = total + factor * sp.MatMul(left.T, right).diff(variable)
+    return expand_matrix(symmetrise(total, symmetric))
+
+
+def affine_parts(
+    expression: sp.MatrixExpr, variable: sp.MatrixSymbol
+) -> tuple[sp.MatrixExpr, sp.MatrixExpr, sp.MatrixExpr]:
+    """Split a column expression into M, c and a rest with expression = M variable + c + rest.
+
+    The rest collects the terms in which the variable appears other than as the last factor.
+
+    >>> d = sp.Symbol("d", integer=True, positive=True)
+    >>> x, b, A = sp.MatrixSymbol("x", d, 1), sp.MatrixSymbol("b", d, 1), sp.MatrixSymbol("A", d, d)
+    >>> affine_parts(A * x + b, x)
+    (A, b, 0)
+    """
+    matrix: sp.MatrixExpr = sp.ZeroMatrix(variable.rows, variable.rows)
+    offset: sp.MatrixExpr = sp.ZeroMatrix(*variable.shape)
+    rest: sp.MatrixExpr = sp.ZeroMatrix(*variable.shape)
+    for term in sp.MatAdd.make_args(expand_matrix(expression)):
+        factors = sp.MatMul.make_args(term)
+        if variable not in term.free_symbols:
+            offset = offset + term
+        elif factors[-1] == variable and not any(variable in factor.free_symbols for factor in factors[:-1]):
+            leading = sp.MatMul(*factors[:-1]) if len(factors) > 1 else sp.Identity(variable.rows)
+            matrix = matrix + (leading if leading.is_Matrix else leading * sp.Identity(variable.rows))
+        else:
+            rest = rest + term
+    return matrix.doit(), offset.doit(), rest.doit()

@@ -1,0 +1,193 @@
+"""Objects that the field's formulas need and SymPy lacks: inner products, averages over a law, means over tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.pretty.stringpict import prettyForm
+
+#: The law of the tokens, as it appears in ∫ … dm(y).
+m = sp.Symbol("m")
+#: The dimension of the tokens and their number, when they are left general.
+d = sp.Symbol("d", integer=True, positive=True)
+n = sp.Symbol("n", integer=True, positive=True)
+
+
+class Inner(sp.Expr):
+    """The inner product ⟨a, b⟩ = aᵀb of two column vectors, a scalar."""
+
+    def __new__(cls, a: sp.MatrixExpr, b: sp.MatrixExpr) -> Inner:
+        return sp.Expr.__new__(cls, a, b)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\left\langle {printer._print(self.args[0])}, {printer._print(self.args[1])}\right\rangle"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"<{printer._print(self.args[0])}, {printer._print(self.args[1])}>"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        inside = printer._print_seq(self.args, delimiter=", ")
+        return prettyForm(*prettyForm(*prettyForm("⟨").right(inside)).right("⟩"))
+
+
+class Average(sp.Expr):
+    """The average ∫ f(y) dm(y) of a scalar f over a law m."""
+
+    def __new__(cls, integrand: sp.Expr, variable: sp.Basic, law: sp.Symbol = m) -> sp.Expr:
+        return sp.S.One if integrand == 1 else sp.Expr.__new__(cls, integrand, variable, law)
+
+    def _eval_conjugate(self) -> sp.Expr:
+        return Average(sp.conjugate(self.args[0]), *self.args[1:])
+
+    def _latex(self, printer: Any) -> str:
+        return _integral_latex(self.args, printer)
+
+    def _sympystr(self, printer: Any) -> str:
+        return _integral_text(self.args, printer)
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return _integral_pretty(self.args, printer)
+
+
+class VectorAverage(sp.MatrixExpr):
+    """The average ∫ f(y) dm(y) of a column vector f over a law m."""
+
+    def __new__(cls, integrand: sp.MatrixExpr, variable: sp.Basic, law: sp.Symbol = m) -> VectorAverage:
+        return sp.Basic.__new__(cls, integrand, variable, law)
+
+    @property
+    def shape(self) -> tuple[sp.Expr, sp.Expr]:
+        return self.args[0].shape
+
+    def _latex(self, printer: Any) -> str:
+        return _integral_latex(self.args, printer)
+
+    def _sympystr(self, printer: Any) -> str:
+        return _integral_text(self.args, printer)
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return _integral_pretty(self.args, printer)
+
+
+class LogMGF(sp.Expr):
+    """The log moment generating function K(ξ) = log ∫ e^⟨ξ,y⟩ dm(y) of the law."""
+
+    def __new__(cls, at: sp.MatrixExpr) -> LogMGF:
+        return sp.Expr.__new__(cls, at)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"K\left({printer._print(self.args[0])}\right)"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"K({printer._print(self.args[0])})"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return _call_pretty("K", self.args[0], printer)
+
+
+class LogMGFGradient(sp.MatrixExpr):
+    """The gradient ∇K of the log moment generating function, at a column vector."""
+
+    def __new__(cls, at: sp.MatrixExpr) -> LogMGFGradient:
+        return sp.Basic.__new__(cls, at)
+
+    @property
+    def shape(self) -> tuple[sp.Expr, sp.Expr]:
+        return self.args[0].shape
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\nabla K\left({printer._print(self.args[0])}\right)"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"∇K({printer._print(self.args[0])})"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return _call_pretty("∇K", self.args[0], printer)
+
+
+class TimeDerivative(sp.Expr):
+    """The time derivative ∂ₜf of a scalar that moves with the law."""
+
+    def __new__(cls, function: sp.Expr) -> TimeDerivative:
+        return sp.Expr.__new__(cls, function)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\partial_t {printer._print(self.args[0])}"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"∂ₜ{printer._print(self.args[0])}"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return prettyForm(*prettyForm("∂ₜ").right(printer._print(self.args[0])))
+
+
+class Mean(sp.Expr):
+    """The mean of all entries of a matrix, a scalar."""
+
+    def __new__(cls, matrix: sp.MatrixExpr) -> Mean:
+        return sp.Expr.__new__(cls, matrix)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\operatorname{{mean}}\left({printer._print(self.args[0])}\right)"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return _call_pretty("mean", self.args[0], printer)
+
+
+for scalar in (Inner, Average, LogMGF, TimeDerivative, Mean):
+    scalar.is_commutative = True
+for integral in (Average, VectorAverage):
+    # Bind like a sum, so that printers put an integral inside a product in parentheses.
+    integral.precedence = PRECEDENCE["Add"]
+
+
+def rate(symbol: sp.Symbol | sp.MatrixSymbol) -> sp.Symbol | sp.MatrixSymbol:
+    """The symbol of the time derivative: `Sigma` gives `Sigmadot`, which SymPy prints with a dot.
+
+    >>> rate(sp.Symbol("R"))
+    Rdot
+    """
+    if isinstance(symbol, sp.Symbol):
+        return sp.Symbol(symbol.name + "dot", **symbol.assumptions0)
+    return sp.MatrixSymbol(symbol.name + "dot", *symbol.shape)
+
+
+def conjugate_parts(expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Real and imaginary part as (e + ē)/2 and (e − ē)/2i, expanded: polynomials in symbols and conjugates.
+
+    >>> z = sp.Symbol("z", complex=True)
+    >>> conjugate_parts(z)[0]
+    z/2 + conjugate(z)/2
+    """
+    mirrored = sp.expand(sp.conjugate(expression))
+    return sp.expand((expression + mirrored) / 2), sp.expand((expression - mirrored) / (2 * sp.I))
+
+
+def without_parts(expression: sp.Expr) -> sp.Expr:
+    """Write re(e), im(e) and |e| through e and its conjugate."""
+    expression = expression.replace(sp.Abs, lambda e: sp.sqrt(e * sp.conjugate(e)))
+    expression = expression.replace(sp.re, lambda e: conjugate_parts(e)[0])
+    return expression.replace(sp.im, lambda e: conjugate_parts(e)[1])
+
+
+def _integral_latex(args: tuple[sp.Basic, ...], printer: Any) -> str:
+    integrand, variable, law = (printer._print(arg) for arg in args)
+    return rf"\int {integrand} \,\mathrm{{d}}{law}\left({variable}\right)"
+
+
+def _integral_text(args: tuple[sp.Basic, ...], printer: Any) -> str:
+    integrand, variable, law = (printer._print(arg) for arg in args)
+    return f"∫ {integrand} d{law}({variable})"
+
+
+def _integral_pretty(args: tuple[sp.Basic, ...], printer: Any) -> prettyForm:
+    integrand, variable, law = (printer._print(arg) for arg in args)
+    measure = prettyForm(*prettyForm(" d").right(law))
+    measure = prettyForm(*measure.right(prettyForm(*variable.parens())))
+    return prettyForm(*prettyForm(*prettyForm("∫ ").right(integrand)).right(measure), binding=prettyForm.MUL)
+
+
+def _call_pretty(name: str, argument: sp.Basic, printer: Any) -> prettyForm:
+    return prettyForm(*prettyForm(name).right(prettyForm(*printer._print(argument).parens())))

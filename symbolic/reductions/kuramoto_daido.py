@@ -1,0 +1,239 @@
+"""Linear attention on the circle: tokens are oscillators coupled through one order parameter.
+
+With Ξ = 2θ, R = ∫ e^{2iφ} dm and the complex coefficients of the matrices (symbolic.circle),
+
+    P = v₀(ā₀ + R ā₁) + v₁(ā₁ + R̄ ā₀),   Q = v₀(a₁ + R a₀) + v₁(a₀ + R̄ a₁),
+    Ξ' = β [Im P + Im(Q e^{−iΞ})],
+
+a pure second harmonic in θ for every A and V.
+
+Source: "On the Diverse Dynamical Behaviors Arising in Deep Linear Transformers" (arXiv 2607.18584).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy as sp
+from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
+
+from symbolic.circle import (
+    A,
+    V,
+    averaged,
+    complex_coefficients,
+    harmonics,
+    phi,
+    point,
+    real_matrix,
+    tangent,
+    theta,
+    x,
+    x_perp,
+    y,
+)
+from symbolic.components import Components
+from symbolic.derivation import Derivation
+from symbolic.fields import LinearAttention, beta
+from symbolic.laws import Tokens
+from symbolic.notation import Average, Inner, Mean, VectorAverage, d, n, rate, without_parts
+from symbolic.reduction import NotClosed, Reduction, Variable
+from symbolic.spaces import Sphere
+
+FIELD = LinearAttention(space=Sphere(2))
+
+Xi = sp.Symbol("Xi", real=True)
+R, P, Q = sp.symbols("R P Q", complex=True)
+#: The harmonics of θ': its mean, and the amplitude of e^{−2iθ}.
+g0 = sp.Symbol("g0", real=True)
+g2 = sp.Symbol("g2", complex=True)
+#: The doubled angles of n tokens, their cosines and their sines.
+Xis = sp.MatrixSymbol("Xi", n, 1)
+C = sp.MatrixSymbol("C", n, 1)
+S = sp.MatrixSymbol("S", n, 1)
+
+PARAMETERS = (
+    Variable(A, "matrix", "score matrix"),
+    Variable(V, "matrix", "value matrix"),
+    Variable(beta, "real", "inverse temperature"),
+)
+(a0, a0_value), (a1, a1_value) = complex_coefficients(A)
+(v0, v0_value), (v1, v1_value) = complex_coefficients(V)
+COEFFICIENTS = ((a0, a0_value), (a1, a1_value), (v0, v0_value), (v1, v1_value))
+ORDER_PARAMETER = {Average(sp.exp(2 * sp.I * phi), phi): R, Average(sp.exp(-2 * sp.I * phi), phi): sp.conjugate(R)}
+
+CANONICAL = {"kuramoto_daido": (FIELD, Tokens())}
+
+
+def matches(field: object, law: object) -> bool:
+    return field == FIELD and isinstance(law, Tokens)
+
+
+def derive(field: LinearAttention, law: Tokens) -> Reduction:
+    """Derive the equations of n doubled angles from the attention field."""
+    derivation = mean_field_derivation(field)
+    wave = harmonics(derivation["kuramoto_daido"][2].rhs, Xi)[-1]
+    phases = sp.MatAdd(beta * sp.im(P) * sp.OneMatrix(n, 1), 2 * sp.re(wave) * C, 2 * sp.im(wave) * S)
+    derivation.conclude(
+        "phases",
+        "The angles of n tokens",
+        sp.Eq(rate(Xis), phases, evaluate=False),
+        sp.Eq(C, _each(sp.cos, Xis), evaluate=False),
+        sp.Eq(S, _each(sp.sin, Xis), evaluate=False),
+        sp.Eq(R, Mean(C) + sp.I * Mean(S), evaluate=False),
+        step="empirical law",
+        premises=["kuramoto_daido", "order_parameter"],
+        why="The law of the tokens is m = (1/n) Σ δ; a wave c e^{−iΞ} and its conjugate add up to 2 Re c cos Ξ + 2 Im c sin Ξ.",
+        check=_check_phases,
+    )
+    _, cosines, sines, order = derivation["phases"]
+    p_value, q_value, _ = derivation["kuramoto_daido"]
+    return Reduction(
+        name="kuramoto_daido",
+        title="Doubled angles of tokens under linear attention on the circle",
+        field=field,
+        law=law,
+        state=(Variable(Xis, "phases", "doubled angles of the tokens"),),
+        parameters=PARAMETERS,
+        definitions=(
+            *COEFFICIENTS,
+            *((relation.lhs, relation.rhs) for relation in (cosines, sines, order, p_value, q_value)),
+        ),
+        equations={Xis: phases},
+        assumptions=("tokens on the unit circle, x = (cos Ξ/2, sin Ξ/2)",),
+        invariants=(),
+        derivation=derivation,
+    )
+
+
+def mean_field_derivation(field: LinearAttention) -> Derivation:
+    """From the attention field to the equation of one doubled angle in the mean field of the others."""
+    derivation = Derivation("kuramoto_daido")
+    velocity = field.velocity().subs(d, 2)
+    derivation.define("field", "Attention field", sp.Eq(rate(x), velocity, evaluate=False))
+    derivation.define(
+        "coordinates",
+        "Angles on the circle",
+        sp.Eq(x, point(theta), evaluate=False),
+        sp.Eq(x_perp, tangent(theta), evaluate=False),
+        sp.Eq(y, point(phi), evaluate=False),
+    )
+    weight = field.weighting(field.score).subs(d, 2)
+    derivation.conclude(
+        "angle",
+        "The angle of a token",
+        sp.Eq(rate(theta), Average(weight * Inner(x_perp, V * y), y), evaluate=False),
+        step="projection",
+        premises=["field", "coordinates"],
+        why="x' = θ' x^⊥, and the tangential projection leaves the component along x^⊥ alone.",
+        check=_check_projection,
+    )
+    derivation.define(
+        "complex_coefficients",
+        "Complex form of the matrices, X z = x₀ z + x₁ z̄",
+        *(sp.Eq(symbol, value, evaluate=False) for symbol, value in COEFFICIENTS),
+    )
+    waves = _token_harmonics(derivation["angle"].rhs)
+    if set(waves) != {-2, 0, 2}:
+        raise NotClosed(field, Tokens(), sp.Tuple(*waves.items()), "the angle has other harmonics than the second")
+    derivation.conclude(
+        "harmonics",
+        "Only the second harmonic survives",
+        sp.Eq(rate(theta), g0 + g2 * sp.exp(-2 * sp.I * theta) + sp.conjugate(g2) * sp.exp(2 * sp.I * theta)),
+        sp.Eq(g0, sp.factor_terms(waves[0]), evaluate=False),
+        sp.Eq(g2, sp.factor_terms(waves[-2]), evaluate=False),
+        step="harmonic expansion",
+        premises=["angle", "complex_coefficients"],
+        why="⟨x,Ay⟩ and ⟨x^⊥,Vy⟩ are first harmonics in θ and in φ; in their product the first ones cancel "
+        "and the frequencies −2, 0, 2 are left.",
+        check=_check_harmonics,
+    )
+    order = {value: key for key, value in ORDER_PARAMETER.items()}
+    derivation.define("order_parameter", "Order parameter", sp.Eq(R, order[R], evaluate=False))
+    p_value, q_value = _mean_field(waves)
+    derivation.conclude(
+        "kuramoto_daido",
+        "The doubled angle in the mean field",
+        sp.Eq(P, p_value, evaluate=False),
+        sp.Eq(Q, q_value, evaluate=False),
+        sp.Eq(rate(Xi), beta * (sp.im(P) + sp.im(Q * sp.exp(-sp.I * Xi))), evaluate=False),
+        step="order parameter",
+        premises=["harmonics", "order_parameter"],
+        why="Put Ξ = 2θ, replace the averages by R and R̄; the mean term is β Im P, the wave e^{−iΞ} has amplitude βQ/2i.",
+        check=_check_mean_field,
+    )
+    return derivation
+
+
+def _token_harmonics(average: sp.Expr) -> dict[sp.Expr, sp.Expr]:
+    """The harmonics in θ of an average over the circle, the matrices in complex form."""
+    values = {x: point(theta), x_perp: tangent(theta), y: point(phi), A: real_matrix(a0, a1), V: real_matrix(v0, v1)}
+    return harmonics(averaged(Components(2, values=values, angle=phi)(average)), theta)
+
+
+def _mean_field(waves: dict[sp.Expr, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
+    """P and Q from Ξ' = 2θ' = β (P − P̄)/2i + β (Q e^{−iΞ} − Q̄ e^{iΞ})/2i."""
+    twice_mean, amplitude = (
+        sp.expand(4 * sp.I * waves[j].xreplace(ORDER_PARAMETER) / beta) for j in (0, -2)
+    )
+    # The terms of P − P̄ come in conjugate pairs; those with v₀, v₁ themselves are P.
+    half = [term for term in sp.Add.make_args(twice_mean) if {v0, v1} & set(sp.Mul.make_args(term))]
+    return sp.collect(sp.Add(*half), (v0, v1)), sp.collect(amplitude, (v0, v1))
+
+
+def _each(function: object, matrix: sp.MatrixExpr) -> ElementwiseApplyFunction:
+    return ElementwiseApplyFunction(function, matrix)
+
+
+def _check_projection(
+    field: sp.Equality, coordinates: tuple[sp.Equality, ...], angle: sp.Equality
+) -> Iterable[sp.Expr]:
+    components = Components(2, values={relation.lhs: relation.rhs for relation in coordinates}, angle=phi)
+    along_tangent = components(angle.rhs) * components(x_perp)
+    for entry in components(field.rhs) - along_tangent:
+        yield from _trigonometric(entry)
+
+
+def _check_harmonics(
+    angle: sp.Equality, coefficients: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]
+) -> Iterable[sp.Expr]:
+    values = {x: point(theta), x_perp: tangent(theta), y: point(phi)}
+    components = Components(2, values=values, angle=phi)
+    in_entries = {relation.lhs: components(relation.rhs) for relation in coefficients}
+    yield from _trigonometric(components(angle.rhs) - _expansion(result).subs(in_entries))
+
+
+def _check_mean_field(
+    harmonic: tuple[sp.Equality, ...], order: sp.Equality, result: tuple[sp.Equality, ...]
+) -> Iterable[sp.Expr]:
+    p_value, q_value, doubled = result
+    averages = {order.rhs: order.lhs, sp.conjugate(order.rhs): sp.conjugate(order.lhs)}
+    rate_of_doubled = without_parts(doubled.rhs.xreplace({P: p_value.rhs, Q: q_value.rhs})).xreplace({Xi: 2 * theta})
+    yield from _trigonometric(2 * _expansion(harmonic).xreplace(averages) - rate_of_doubled)
+
+
+def _expansion(harmonic: tuple[sp.Equality, ...]) -> sp.Expr:
+    """θ' with the values of its harmonics put in."""
+    angle, mean, wave = harmonic
+    return angle.rhs.subs({g0: mean.rhs, g2: wave.rhs})
+
+
+def _check_phases(
+    mean_field: tuple[sp.Equality, ...], order: sp.Equality, result: tuple[sp.Equality, ...]
+) -> Iterable[sp.Expr]:
+    """Component by component for two and three tokens."""
+    phases, cosines, sines, empirical = result
+    for tokens in (2, 3):
+        components = Components(2, sizes={n: tokens})
+        angles = components(Xis)
+        values = {C: components(cosines.rhs), S: components(sines.rhs)}
+        with_values = Components(2, sizes={n: tokens}, values=values)
+        average = sum(order.rhs.args[0].subs(phi, angle / 2) for angle in angles) / tokens
+        yield from _trigonometric(with_values(empirical.rhs) - average)
+        for angle, phase in zip(angles, with_values(phases.rhs), strict=True):
+            yield from _trigonometric(without_parts(mean_field[2].rhs.xreplace({Xi: angle}) - phase))
+
+
+def _trigonometric(expression: sp.Expr) -> Iterable[sp.Expr]:
+    """The coefficients of a trigonometric polynomial; all must vanish for it to vanish."""
+    return list(harmonics(averaged(expression), theta).values()) or [sp.S.Zero]

@@ -9,15 +9,18 @@
 
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, LinearAttention, SoftmaxAttention
+from symbolic.invariants import FirstIntegral, find_invariants
 from symbolic.laws import Gaussian, Tokens, WrappedCauchy
 from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
+from symbolic.specialise import specialise
 
 __all__ = [
     "AttentionField",
     "Derivation",
     "Euclidean",
+    "FirstIntegral",
     "Gaussian",
     "Invariant",
     "LinearAttention",
@@ -30,5 +33,7 @@ __all__ = [
     "Variable",
     "WrappedCauchy",
     "canonical_reductions",
+    "find_invariants",
     "reduce",
+    "specialise",
 ]

@@ -6,7 +6,8 @@ over the law as an integral against a free density.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import reduce as fold
 
 import sympy as sp
@@ -26,6 +27,7 @@ class Components:
     dimension : the value of d.
     symmetric : matrix symbols whose entries satisfy S_ij = S_ji.
     values : explicit matrices for matrix symbols, in place of free entries.
+    atoms : points of equal weight that make up the law; without them averages are integrals against a free density.
     angle : on the circle, the angle over which averages are taken; they stay averages of functions of it.
     log_mgf : the equation that defines K(ξ), so that K and ∇K can be written out.
     sizes : values of other symbolic sizes (n, the number of tokens).
@@ -37,6 +39,7 @@ class Components:
         *,
         symmetric: Iterable[sp.MatrixSymbol] = (),
         values: Mapping[sp.Basic, sp.MatrixBase] | None = None,
+        atoms: Sequence[sp.MatrixBase] = (),
         angle: sp.Symbol | None = None,
         log_mgf: sp.Equality | None = None,
         sizes: Mapping[sp.Symbol, int] | None = None,
@@ -44,6 +47,7 @@ class Components:
         self.dimension = dimension
         self.symmetric = {symbol.name for symbol in symmetric}
         self.values = {symbol.name: matrix for symbol, matrix in (values or {}).items()}
+        self.atoms = atoms
         self.angle = angle
         self.log_mgf = log_mgf
         self.sizes = {d: dimension, **(sizes or {})}
@@ -96,6 +100,8 @@ class Components:
             case Mean():
                 matrix = self(expression.args[0])
                 return sum(matrix) / (matrix.rows * matrix.cols)
+            case Average() | VectorAverage() if self.atoms:
+                return self._mean_over_atoms(expression)
             case Average():
                 return self._integral(self(expression.args[0]), expression)
             case VectorAverage():
@@ -115,6 +121,15 @@ class Components:
         """The entries of left − right."""
         difference = self(left) - self(right)
         return list(difference) if isinstance(difference, sp.MatrixBase) else [difference]
+
+    def _mean_over_atoms(self, average: Average | VectorAverage) -> sp.Expr | sp.ImmutableMatrix:
+        integrand, variable, _ = average.args
+        at_atom = copy(self)
+        values = []
+        for atom in self.atoms:
+            at_atom.values = {**self.values, variable.name: atom}
+            values.append(at_atom(integrand))
+        return fold(lambda a, b: a + b, values) / len(values)
 
     def _integral(self, integrand: sp.Expr, average: Average | VectorAverage) -> sp.Expr:
         if self.angle is not None:

@@ -129,9 +129,11 @@ class Derivation:
             At the first step whose residual is not zero; the message names the step and a point where it
             is not, so that a wrong sign can be found.
         """
-        return [self._verify(step) for step in self.steps.values()]
+        return [self.verify_step(name) for name in self.steps]
 
-    def _verify(self, step: Step) -> StepResult:
+    def verify_step(self, name: str) -> StepResult:
+        """Run the check of one step; raises `StepFailed` as `verify` does."""
+        step = self.steps[name]
         begin = time.perf_counter()
         relations = [self[key] for key in (*step.premises, step.conclusion)]
         residuals = list(step.check(*relations))

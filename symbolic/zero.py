@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from symbolic.notation import Average
 
 #: Digits at which a witness is evaluated, and how small a value must be to count as zero there.
 WITNESS_DIGITS = 50
@@ -32,14 +35,15 @@ class Undecided(ArithmeticError):
 def nonzero_witness(expression: sp.Expr, *, seed: int = 0, tries: int = 3) -> Witness | None:
     """A small rational point where `expression` does not vanish, or None when it vanishes identically.
 
-    The expression is first reduced to a normal form (expansion, then common denominators, then
-    simplification). Only zero counts as zero: a form that stays non-zero is evaluated at random
-    small rational points at 50 digits, and the first value that is not zero is the witness.
+    It vanishes when expansion reduces it to zero. Otherwise it is evaluated at random small rational
+    points at 50 digits, averages over a free law being taken for a law of three atoms, and the first
+    value that is not zero is the witness. Where there is none, common denominators and simplification
+    must give zero: small values at points are never taken for a proof.
 
     Raises
     ------
     Undecided
-        When the normal form is not zero but vanishes at every point tried.
+        When the expression vanishes at every point tried, but does not reduce to zero.
 
     >>> from sympy.abc import x, y
     >>> nonzero_witness((x + y)**2 - x**2 - 2*x*y - y**2) is None
@@ -47,27 +51,21 @@ def nonzero_witness(expression: sp.Expr, *, seed: int = 0, tries: int = 3) -> Wi
     >>> nonzero_witness(x - y).value != 0
     True
     """
-    residual = sp.expand(expression)
-    if residual == 0:
-        return None
-    residual = sp.expand(sp.numer(sp.together(residual)))
-    if residual == 0:
+    if sp.expand(expression) == 0:
         return None
     rng = random.Random(seed)
     symbols = sorted(_free_atoms(expression), key=str)
+    at_atoms = _under_atoms(expression)
     for _ in range(tries):
         point = {symbol: _random_value(symbol, rng) for symbol in symbols}
-        value = expression.subs(point).doit()
-        if value.is_Rational:
-            if value != 0:
-                return Witness(point, value)
-            continue
-        number = sp.N(value, WITNESS_DIGITS)
-        if number.is_number and abs(number) > WITNESS_ZERO:
-            return Witness(point, number)
-    if sp.simplify(residual) == 0:
+        value = at_atoms.xreplace(point).doit()
+        if not value.is_Rational:
+            value = sp.N(value, WITNESS_DIGITS)
+        if value.is_number and abs(value) > WITNESS_ZERO:
+            return Witness(point, value)
+    if sp.expand(sp.numer(sp.together(expression))) == 0 or sp.simplify(expression) == 0:
         return None
-    raise Undecided(f"neither reduced to zero nor shown to differ from it: {residual}")
+    raise Undecided(f"neither reduced to zero nor shown to differ from it: {expression}")
 
 
 def first_witness(expressions: Iterable[sp.Expr]) -> Witness | None:
@@ -84,6 +82,22 @@ def _free_atoms(expression: sp.Expr) -> set[sp.Basic]:
     entries = expression.atoms(sp.matrices.expressions.matexpr.MatrixElement)
     names = {entry.parent.name for entry in entries}
     return entries | {s for s in expression.free_symbols if s.name not in names and isinstance(s, sp.Symbol)}
+
+
+def _under_atoms(expression: sp.Expr) -> sp.Expr:
+    """Averages over a free law taken for one particular law, of equal atoms at three rational points."""
+
+    def from_density(integral: sp.Integral) -> sp.Expr:
+        (density,) = integral.function.atoms(AppliedUndef)
+        return _atomic_mean(integral.function.subs(density, 1), integral.variables)
+
+    expression = expression.replace(lambda e: isinstance(e, sp.Integral) and e.has(AppliedUndef), from_density)
+    return expression.replace(Average, lambda integrand, variable, law: _atomic_mean(integrand, (variable,)))
+
+
+def _atomic_mean(integrand: sp.Expr, variables: tuple[sp.Symbol, ...]) -> sp.Expr:
+    atoms = [[sp.Rational((i + 2) * j - 3, 4) for i, _ in enumerate(variables)] for j in range(3)]
+    return sum(integrand.subs(dict(zip(variables, atom, strict=True))) for atom in atoms) / len(atoms)
 
 
 def _random_value(symbol: sp.Basic, rng: random.Random) -> sp.Expr:

@@ -20,7 +20,7 @@ from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import FEED_FORWARD_A, AttentionField, LinearAttention, SoftmaxAttention, V, b, x, y
 from symbolic.laws import Tokens
-from symbolic.notation import Average, Inner, VectorAverage, d, n, rate
+from symbolic.notation import Average, Inner, d, n, rate
 from symbolic.reduction import Reduction, Variable
 from symbolic.spaces import Sphere
 
@@ -111,32 +111,19 @@ def _score_matrix(score: sp.Expr) -> sp.MatrixExpr:
 
 
 def _check_rows(field: sp.Equality, result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
-    """Entry by entry, the averages written as means over the tokens."""
+    """Entry by entry, the averages of the field taken over the rows of X; the weights against the field's own."""
     rows, *definitions = result
     for tokens, dimension in SIZES:
         sizes = {n: tokens}
-        values = {X: Components(dimension, sizes=sizes)(X)}
+        points = Components(dimension, sizes=sizes)(X)
+        values = {X: points}
         for definition in definitions:
             values[definition.lhs] = Components(dimension, sizes=sizes, values=values)(definition.rhs)
         array = Components(dimension, sizes=sizes, values=values)(rows.rhs)
-        for i in range(tokens):
-            at_token = field.rhs.xreplace(
-                {
-                    average: sum((_at_rows(average.args[0], i, j) for j in range(tokens)), start=_zero(average)) / tokens
-                    for average in field.rhs.atoms(Average, VectorAverage)
-                }
-            )
-            expected = Components(dimension, sizes=sizes, values=values)(at_token.xreplace({x: _row(i)}))
-            yield from (array[i, :].T - expected)
-
-
-def _row(i: int) -> sp.MatrixExpr:
-    return X[i : i + 1, :].T
-
-
-def _at_rows(expression: sp.Basic, i: int, j: int) -> sp.Basic:
-    return expression.xreplace({x: _row(i), y: _row(j)})
-
-
-def _zero(average: sp.Basic) -> sp.Basic:
-    return sp.ZeroMatrix(*average.shape) if isinstance(average, VectorAverage) else sp.S.Zero
+        atoms = [points[j, :].T for j in range(tokens)]
+        for i, token in enumerate(atoms):
+            expected = Components(dimension, values={x: token}, atoms=atoms)(field.rhs)
+            yield from array[i, :].T - expected
+            for weight in field.rhs.atoms(Average):
+                for j, other in enumerate(atoms):
+                    yield values[E][i, j] - Components(dimension, values={x: token, y: other})(weight.args[0])

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Normal laws N(μ, Σ) on R^d, Σ of any rank: y = μ + L z with z standard normal and Σ = L Lᵀ."""
+    """Normal laws N(μ, Σ) on R^d, Σ of any rank: y = μ + L z with z standard normal and Σ = L Lᵀ.
+
+    `factored` takes μ and the d × r factor L as the parameters in place of μ and Σ.
+    """
+
+    factored: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ CANONICAL = {"gaussian_moments": (FIELD, Gaussian())}
 
 
 def matches(field: object, law: object) -> bool:
-    return isinstance(field, SoftmaxAttention) and isinstance(law, Gaussian) and field.space.project(x, x) == x
+    return isinstance(field, SoftmaxAttention) and law == Gaussian() and field.space.project(x, x) == x
 
 
 def derive(field: AttentionField, law: Gaussian) -> Reduction:

@@ -8,7 +8,7 @@
 """
 
 from symbolic.derivation import Derivation, StepFailed
-from symbolic.fields import AttentionField, LinearAttention, SoftmaxAttention
+from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
 from symbolic.laws import Gaussian, Tokens, WrappedCauchy
 from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
@@ -20,9 +20,11 @@ __all__ = [
     "AttentionField",
     "Derivation",
     "Euclidean",
+    "ExponentialAttention",
     "FirstIntegral",
     "Gaussian",
     "Invariant",
+    "L2Attention",
     "LinearAttention",
     "NotClosed",
     "Reduction",

@@ -25,7 +25,7 @@ class Witness:
 
     def __str__(self) -> str:
         at = ", ".join(f"{symbol} = {value}" for symbol, value in self.point.items())
-        return f"{sp.nsimplify(self.value) if self.value.is_Rational else self.value.n(6)} at {at or 'every point'}"
+        return f"{self.value.n(6) if self.value.has(sp.Float) else self.value} at {at or 'every point'}"
 
 
 class Undecided(ArithmeticError):
@@ -58,8 +58,8 @@ def nonzero_witness(expression: sp.Expr, *, seed: int = 0, tries: int = 3) -> Wi
     at_atoms = _under_atoms(expression)
     for _ in range(tries):
         point = {symbol: _random_value(symbol, rng) for symbol in symbols}
-        value = at_atoms.xreplace(point).doit()
-        if not value.is_Rational:
+        value = sp.expand(at_atoms.xreplace(point).doit())
+        if not all(part.is_rational for part in value.as_real_imag()):
             value = sp.N(value, WITNESS_DIGITS)
         if value.is_number and abs(value) > WITNESS_ZERO:
             return Witness(point, value)

@@ -48,9 +48,8 @@ def function_name(applied: sp.MatrixExpr) -> str:
 def system_text(relations: Iterable[sp.Equality]) -> str:
     """Equations one below the other.
 
-    >>> print(system_text([sp.Eq(sp.Symbol("xdot"), sp.Symbol("x")**2)]))
-         2
-    ẋ = x
+    >>> print(system_text([sp.Eq(sp.Symbol("xdot"), 2 * sp.Symbol("x"))]))
+    ẋ = 2⋅x
     """
     printer = Printer()
     return "\n".join(printer.doprint(relation) for relation in relations)

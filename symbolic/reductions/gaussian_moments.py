@@ -145,8 +145,8 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
 
 def _tilted(field: AttentionField) -> sp.MatrixExpr:
     """The velocity with the ratio of integrals replaced by V ∇K(Bx)."""
-    attention = field.attention()
-    return field.velocity().xreplace({attention: V * LogMGFGradient(B * x)})
+    (head,) = field.attention_heads
+    return field.velocity().xreplace({field.attention(head): V * LogMGFGradient(B * x)})
 
 
 def _check_tilting(field: sp.Equality, law: sp.Equality, tilted: sp.Equality) -> Iterable[sp.Expr]:

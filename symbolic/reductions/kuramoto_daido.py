@@ -34,7 +34,7 @@ from symbolic.circle import (
 )
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import LinearAttention, beta
+from symbolic.fields import AttentionField, LinearAttention, beta
 from symbolic.laws import Tokens
 from symbolic.notation import Average, Inner, Mean, VectorAverage, d, n, rate, without_parts
 from symbolic.reduction import NotClosed, Reduction, Variable
@@ -118,11 +118,10 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
         sp.Eq(x_perp, tangent(theta), evaluate=False),
         sp.Eq(y, point(phi), evaluate=False),
     )
-    weight = field.weighting(field.score).subs(d, 2)
     derivation.conclude(
         "angle",
         "The angle of a token",
-        sp.Eq(rate(theta), Average(weight * Inner(x_perp, V * y), y), evaluate=False),
+        sp.Eq(rate(theta), angle_equation(field), evaluate=False),
         step="projection",
         premises=["field", "coordinates"],
         why="x' = θ' x^⊥, and the tangential projection leaves the component along x^⊥ alone.",
@@ -133,7 +132,7 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
         "Complex form of the matrices, X z = x₀ z + x₁ z̄",
         *(sp.Eq(symbol, value, evaluate=False) for symbol, value in COEFFICIENTS),
     )
-    waves = _token_harmonics(derivation["angle"].rhs)
+    waves = angle_harmonics(derivation["angle"].rhs)
     if set(waves) != {-2, 0, 2}:
         raise NotClosed(field, Tokens(), sp.Tuple(*waves.items()), "the angle has other harmonics than the second")
     derivation.conclude(
@@ -165,8 +164,17 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
     return derivation
 
 
-def _token_harmonics(average: sp.Expr) -> dict[sp.Expr, sp.Expr]:
-    """The harmonics in θ of an average over the circle, the matrices in complex form."""
+def angle_equation(field: AttentionField) -> sp.Expr:
+    """θ' = ∫ w(s(x,y)) ⟨x^⊥, V y⟩ dm(y) of a field with unnormalised weights."""
+    weight = field.weight(field.score).subs(d, 2)
+    return Average(weight * Inner(x_perp, V * y), y)
+
+
+def angle_harmonics(average: sp.Expr) -> dict[sp.Expr, sp.Expr]:
+    """The harmonics in θ of an average over the circle, the matrices in complex form.
+
+    Raises ValueError when the average is no trigonometric polynomial.
+    """
     values = {x: point(theta), x_perp: tangent(theta), y: point(phi), A: real_matrix(a0, a1), V: real_matrix(v0, v1)}
     return harmonics(averaged(Components(2, values=values, angle=phi)(average)), theta)
 

@@ -18,7 +18,7 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import FEED_FORWARD_A, AttentionField, LinearAttention, SoftmaxAttention, V, b, x, y
+from symbolic.fields import FEED_FORWARD_A, AttentionField, LinearAttention, SoftmaxAttention, V, b, s, x, y
 from symbolic.laws import Tokens
 from symbolic.notation import Average, Inner, d, n, rate
 from symbolic.reduction import Reduction, Variable
@@ -89,12 +89,11 @@ def _attention_rows(
 ) -> tuple[tuple[tuple[sp.MatrixSymbol, sp.MatrixExpr], ...], sp.MatrixExpr]:
     """Definitions, and the attention part of every token's velocity in terms of them."""
     scores = _score_matrix(field.score)
-    probe = sp.Dummy("s", real=True)
-    if field.weighting(probe) == probe and not field.normalised:
+    if field.weighting == s and not field.normalised:
         factor, (_, *inner, _) = scores.as_coeff_matrices()
         matrix = sp.MatMul(factor, V, M, *(factor.T for factor in reversed(inner)))
         return ((M, X.T * X / n), (W, matrix)), X * W.T
-    weights = ElementwiseApplyFunction(sp.Lambda(probe, field.weighting(probe)), scores)
+    weights = ElementwiseApplyFunction(sp.Lambda(s, field.weighting), scores)
     if field.normalised:
         shares = sp.HadamardPower(E * ONES, -1) * sp.OneMatrix(1, d)
         return ((E, weights),), sp.HadamardProduct(shares, E * X * V.T)

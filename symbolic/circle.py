@@ -78,7 +78,9 @@ def averaged(expression: sp.Expr) -> sp.Expr:
     def split(average: Average) -> sp.Expr:
         integrand, variable, law = average.args
         terms = harmonics(integrand, variable)
-        return sum((value * Average(sp.exp(sp.I * k * variable), variable, law) for k, value in terms.items()), sp.S.Zero)
+        return sum(
+            (value * Average(sp.exp(sp.I * k * variable), variable, law) for k, value in terms.items()), sp.S.Zero
+        )
 
     return expression.replace(lambda e: isinstance(e, Average), split)
 

@@ -6,6 +6,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import networkx as nx
 import sympy as sp
@@ -106,7 +107,8 @@ class Derivation:
         self.equations.update(other.equations)
         self.steps.update(other.steps)
 
-    def __getitem__(self, key: str) -> sp.Equality | tuple[sp.Equality, ...]:
+    def __getitem__(self, key: str) -> Any:
+        """The relation of an equation; a tuple of them where there are several."""
         relations = self.equations[key].relations
         return relations[0] if len(relations) == 1 else relations
 
@@ -160,6 +162,10 @@ class Derivation:
         """The number of each equation when the derivation is printed, from 1 in order of appearance."""
         return {key: number for number, key in enumerate(self.equations, 1)}
 
+    def step_to(self, key: str) -> Step | None:
+        """The step that an equation follows by; None for a definition."""
+        return next((step for step in self.steps.values() if step.conclusion == key), None)
+
     def latex(self) -> str:
         """The derivation as LaTeX: every equation numbered, every step with its justification."""
         # Imported here because printing needs the graph, not the graph printing.
@@ -173,8 +179,13 @@ class Derivation:
 
         return derivation_text(self)
 
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex()}\n$$"
+    def markdown(self) -> str:
+        """The derivation as Markdown with LaTeX equations: what a notebook shows."""
+        from symbolic.printing.latex import derivation_markdown
+
+        return derivation_markdown(self)
+
+    _repr_markdown_ = markdown
 
 
 def rule_source(step: Step) -> str:

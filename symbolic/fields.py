@@ -78,8 +78,8 @@ class AttentionField(ABC):
         For a score that is no scalar, a weighting without s, or options that contradict each other.
     """
 
-    score: sp.Expr | None = None
-    weighting: sp.Expr | None = None
+    score: sp.Expr = None
+    weighting: sp.Expr = None
     space: Space = Euclidean()
     heads: int = 1
     feed_forward: str | sp.Expr | None = None
@@ -104,12 +104,15 @@ class AttentionField(ABC):
             return
         if isinstance(self.feed_forward, str) and self.feed_forward not in ACTIVATIONS:
             raise ValueError(
-                f"feed_forward: {self.feed_forward!r} should be None, one of {', '.join(ACTIVATIONS)}, or an expression in s"
+                f"feed_forward: {self.feed_forward!r} should be None, one of {', '.join(ACTIVATIONS)}, "
+                "or an expression in s"
             )
         if isinstance(self.space, Sphere):
             raise ValueError("feed_forward: A σ(x) + b leaves the sphere; use space=Euclidean(), or feed_forward=None")
         if FEED_FORWARD_A in self.score.free_symbols:
-            raise ValueError("feed_forward: its matrix is called A, as is one in the score; write the score with other symbols")
+            raise ValueError(
+                "feed_forward: its matrix is called A, and so is one in the score; use other symbols there"
+            )
 
     @property
     def attention_heads(self) -> tuple[Head, ...]:

@@ -121,9 +121,7 @@ def integrating_exponents(field: tuple[sp.Expr, sp.Expr]) -> list[sp.Expr]:
     return [solution[k] for solution in solutions if k in solution and not solution[k].free_symbols & parameters]
 
 
-def _first_integral(
-    derivation: Derivation, field: tuple[sp.Expr, sp.Expr], exponent: sp.Expr
-) -> FirstIntegral | None:
+def _first_integral(derivation: Derivation, field: tuple[sp.Expr, sp.Expr], exponent: sp.Expr) -> FirstIntegral | None:
     hamiltonian = integrate_weighted(field, exponent)
     if hamiltonian is None:
         return None

@@ -19,9 +19,7 @@ def symmetrise(expression: sp.MatrixExpr, symmetric: Iterable[sp.MatrixSymbol]) 
     return expression.doit().xreplace({symbol.T: symbol for symbol in symmetric}).doit()
 
 
-def gradient(
-    scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.MatrixSymbol] = ()
-) -> sp.MatrixExpr:
+def gradient(scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.MatrixSymbol] = ()) -> sp.MatrixExpr:
     """The gradient, as a column, of a sum of multiples of inner products.
 
     >>> d = sp.Symbol("d", integer=True, positive=True)

@@ -114,4 +114,3 @@ class NotClosed(ValueError):
     def __init__(self, field: object, law: object, obstruction: sp.Expr, why: str):
         self.field, self.law, self.obstruction, self.why = field, law, obstruction, why
         super().__init__(f"{field} does not keep {law} laws: {why}. The term that leaves the family is {obstruction}")
-

@@ -36,7 +36,9 @@ def specialise(reduction: Reduction, values: Mapping[sp.Basic, sp.Basic]) -> Red
     entries: dict[sp.Basic, sp.Basic] = {}
     for symbol, value in values.items():
         if symbol not in known:
-            raise ValueError(f"values: {symbol} is no parameter of {reduction.name}; those are {', '.join(map(str, known))}")
+            raise ValueError(
+                f"values: {symbol} is no parameter of {reduction.name}; those are {', '.join(map(str, known))}"
+            )
         if isinstance(symbol, sp.MatrixSymbol):
             matrix = sp.ImmutableMatrix(value)
             if matrix.shape != symbol.shape:
@@ -46,9 +48,7 @@ def specialise(reduction: Reduction, values: Mapping[sp.Basic, sp.Basic]) -> Red
         else:
             entries[symbol] = sp.sympify(value)
     free = sorted({s for value in entries.values() for s in value.free_symbols} - set(known), key=str)
-    equations = {
-        symbol: _as_real(expression, entries) for symbol, expression in reduction.expanded().items()
-    }
+    equations = {symbol: _as_real(expression, entries) for symbol, expression in reduction.expanded().items()}
     derivation = Derivation(reduction.derivation.name)
     derivation.include(reduction.derivation)
     derivation.conclude(

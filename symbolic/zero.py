@@ -54,8 +54,8 @@ def nonzero_witness(expression: sp.Expr, *, seed: int = 0, tries: int = 3) -> Wi
     if sp.expand(expression) == 0:
         return None
     rng = random.Random(seed)
-    symbols = sorted(_free_atoms(expression), key=str)
     at_atoms = _under_atoms(expression)
+    symbols = sorted(_free_atoms(at_atoms), key=str)
     for _ in range(tries):
         point = {symbol: _random_value(symbol, rng) for symbol in symbols}
         value = sp.expand(at_atoms.xreplace(point).doit())

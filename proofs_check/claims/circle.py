@@ -29,6 +29,7 @@ from symbolic import (
 from symbolic.fields import s
 from symbolic.notation import without_parts
 from symbolic.reductions.kuramoto_daido import angle_equation, angle_harmonics
+from symbolic.zero import nonzero_witness
 
 FIELD = LinearAttention(space=Sphere(2))
 
@@ -54,7 +55,7 @@ def check_second_harmonic(field: AttentionField, digits: int) -> Evidence:
     others = {frequency: value for frequency, value in harmonics.items() if frequency not in (-2, 0, 2)}
     if others:
         frequency, value = max(others.items())
-        return Refuted(f"e^({frequency} iθ) has the coefficient {sp.factor_terms(value)}")
+        return Refuted(f"the coefficient of e^({frequency} iθ) is {nonzero_witness(value)}")
     return Exact(len(harmonics), detail=f"frequencies {', '.join(map(str, harmonics))} for free A and V")
 
 

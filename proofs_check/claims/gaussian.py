@@ -48,6 +48,10 @@ class Law:
     variance: Fraction
     parameters: dict[str, Fraction]
 
+    def __str__(self) -> str:
+        values = {"μ": self.mean, "Σ": self.variance, **self.parameters}
+        return ", ".join(f"{name} = {value}" for name, value in values.items())
+
 
 def sample_laws(count: int) -> list[Law]:
     random = Random(0)
@@ -71,7 +75,7 @@ def check_moment_rates(kernel: Kernel, digits: int) -> Evidence:
             derived = [rate.ravel()[0] for rate in kernel.rhs(*state, *parameters)]
             for got, expected in zip(derived, _rates_by_quadrature(mean, variance, exact), strict=True):
                 if not abs(got - expected) <= worst:
-                    worst, where = abs(got - expected), f"the law {law}"
+                    worst, where = abs(got - expected), str(law)
         # Quadrature and evaluation carry ten guard digits.
         return agreement(worst, mpmath.mpf(10) ** (3 - digits), where, detail="3 laws at d = 1, against quadrature")
 
@@ -231,7 +235,7 @@ def check_blow_up(case: BlowUpCase, digits: int) -> Evidence:
         return agreement(deviation, tolerance, f"the bracket of {outcome}", detail=str(outcome))
 
 
-def _blow_up_claim(number: int, case: BlowUp) -> Claim[BlowUpCase]:
+def _blow_up_claim(number: int, case: BlowUpCase) -> Claim[BlowUpCase]:
     negative = [[-entry for entry in row] for row in case.score]
     return Claim(
         id=f"gaussian.blow-up-{number}",

@@ -39,18 +39,38 @@ def system_latex(relations: Iterable[sp.Equality]) -> str:
 
 
 def derivation_latex(derivation: Derivation) -> str:
-    """Numbered equations, each after the step that leads to it: the body of one align environment."""
+    """Numbered equations, each after the step that leads to it, as one align* environment (for XeLaTeX or LuaLaTeX)."""
     numbers = derivation.numbers()
-    printer = Printer()
-    step_to = {step.conclusion: step for step in derivation.steps.values()}
     lines = []
     for key, equation in derivation.equations.items():
-        text = equation.title
-        if step := step_to.get(key):
-            sources = ", ".join(f"({numbers[premise]})" for premise in step.premises)
-            text = f"{equation.title} — {step.name}, from {sources}: {step.why}"
-        lines.append(rf"&\text{{{text}}}")
-        relations = [f"{printer.doprint(relation.lhs)} = {printer.doprint(relation.rhs)}" for relation in equation.relations]
-        tag = rf"\tag{{{numbers[key]}}}"
-        lines += [rf"&\qquad {line}" for line in relations[:-1]] + [rf"&\qquad {relations[-1]} {tag}"]
+        lines.append(rf"&\text{{{heading(derivation, key)}}}")
+        *relations, last = map(_equality, equation.relations)
+        lines += [rf"&\qquad {relation}" for relation in relations]
+        lines.append(rf"&\qquad {last} \tag{{{numbers[key]}}}")
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+
+
+def derivation_markdown(derivation: Derivation) -> str:
+    """Headings in Markdown, every equation as a display of its own with its number as a tag."""
+    numbers = derivation.numbers()
+    blocks = []
+    for key, equation in derivation.equations.items():
+        title, _, reason = heading(derivation, key).partition(" — ")
+        blocks.append(f"**{title}**" + (f" — {reason}" if reason else ""))
+        blocks.append(f"$$\n{system_latex(equation.relations)} \\tag{{{numbers[key]}}}\n$$")
+    return "\n\n".join(blocks)
+
+
+def heading(derivation: Derivation, key: str) -> str:
+    """The title of an equation, and after a dash the step that leads to it and why."""
+    numbers = derivation.numbers()
+    title = derivation.equations[key].title
+    if step := derivation.step_to(key):
+        sources = ", ".join(f"({numbers[premise]})" for premise in step.premises)
+        return f"{title} — {step.name}, from {sources}: {step.why}"
+    return title
+
+
+def _equality(relation: sp.Equality) -> str:
+    printer = Printer()
+    return f"{printer.doprint(relation.lhs)} = {printer.doprint(relation.rhs)}"

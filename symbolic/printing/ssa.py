@@ -13,7 +13,7 @@ Shape = tuple[sp.Expr, ...]
 SCALAR: Shape = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One array operation.
 
@@ -77,12 +77,13 @@ class Graph:
             mirror = self.transpose(term)
             if mirror is not term and collected.get(mirror) == coefficient and mirror not in halves:
                 halves[term] = coefficient
-        if len(halves) > 1:
+        if halves and len(collected) > 2:
             half = self.add((coefficient, term) for term, coefficient in halves.items())
+            pair = self.add([(sp.S.One, half), (sp.S.One, self.transpose(half))])
             rest = [(c, t) for t, c in collected.items() if t not in halves and self.transpose(t) not in halves]
-            return self.add([(sp.S.One, half), (sp.S.One, self.transpose(half)), *rest, (constant, self.number(1))])
+            return self.add([(sp.S.One, pair), *rest, (constant, self.number(sp.S.One))])
         if constant != 0:
-            collected[self.number(1)] = constant
+            collected[self.number(sp.S.One)] = constant
         if not collected:
             return self.number(0)
         if len(collected) == 1:
@@ -111,7 +112,7 @@ class Graph:
                 kept = [together, *(factor for factor in kept if factor.shape or factor.pure)]
         if len(kept) == 1 and coefficient == 1:
             return kept[0]
-        kept.sort(key=lambda factor: (bool(factor.shape), factor.index))
+        kept.sort(key=lambda factor: (not factor.pure, sum(size != 1 for size in factor.shape), factor.index))
         return self.node("mul", kept, coefficient, _broadcast([factor.shape for factor in kept]))
 
     def power(self, base: Node, exponent: sp.Rational) -> Node:
@@ -167,7 +168,7 @@ class Graph:
         if node.op == "eye":
             return True
         if node.op == "matmul":
-            factors = self._factors[node]
+            factors = self._factors.get(node, node.args)
             return factors == tuple(self.transpose(factor) for factor in reversed(factors))
         if node.op == "add":
             terms = dict(zip(node.args, node.data, strict=True))
@@ -187,15 +188,9 @@ class Graph:
         """
         factors = tuple(factors)
         mirrored = tuple(self.transpose(factor) for factor in reversed(factors))
-        if self._prefer(mirrored, factors):
+        if mirrored in self._factors.values() and factors not in self._factors.values():
             return self.transpose(self._associate(mirrored, tuple(reversed(sizes))))
         return self._associate(factors, tuple(sizes))
-
-    def _prefer(self, mirrored: tuple[Node, ...], factors: tuple[Node, ...]) -> bool:
-        """Whether to compute the transposed chain: it needs fewer transposes, or is there already."""
-        fewer = _transposes(mirrored) - _transposes(factors)
-        known = self._factors.values()
-        return fewer < 0 or (fewer == 0 and mirrored in known and factors not in known)
 
     def _associate(self, factors: tuple[Node, ...], sizes: tuple[sp.Expr, ...]) -> Node:
         """Dynamic programming over the places where the last product may be taken; ties go to the left."""
@@ -322,9 +317,11 @@ def shiftable(outputs: Sequence[Node]) -> set[Node]:
 
 def _row_degree(node: Node, degrees: Mapping[Node, sp.Rational | None]) -> sp.Rational | None:
     """The degree of one node from those of its arguments; None when it is not homogeneous."""
-    args = [degrees[arg] for arg in node.args]
-    if any(degree is None for degree in args):
-        return None
+    args: list[sp.Rational] = []
+    for arg in node.args:
+        if degrees[arg] is None:
+            return None
+        args.append(degrees[arg])
     if all(degree == 0 for degree in args):
         return sp.S.Zero
     if node.op == "mul":
@@ -338,10 +335,6 @@ def _row_degree(node: Node, degrees: Mapping[Node, sp.Rational | None]) -> sp.Ra
     if node.op == "matmul" and args[1] == 0:
         return args[0]
     return None
-
-
-def _transposes(factors: Iterable[Node]) -> int:
-    return sum(factor.op == "transpose" for factor in factors)
 
 
 def _outer(first: Node, last: Node) -> Shape:

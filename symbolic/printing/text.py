@@ -19,7 +19,7 @@ WIDTH = 100
 
 
 class Printer(PrettyPrinter):
-    """SymPy's Unicode printer with entries counted from 1, Mᵀ on the line, and f.(M) for a function applied entry by entry."""
+    """SymPy's Unicode printer, with entries counted from 1, Mᵀ on the line, and f.(M) for f applied to every entry."""
 
     def __init__(self) -> None:
         super().__init__({"use_unicode": True, "wrap_line": True, "num_columns": WIDTH})
@@ -58,11 +58,10 @@ def system_text(relations: Iterable[sp.Equality]) -> str:
 def derivation_text(derivation: Derivation) -> str:
     """Numbered equations, each with the step that leads to it."""
     numbers = derivation.numbers()
-    step_to = {step.conclusion: step for step in derivation.steps.values()}
     blocks = []
     for key, equation in derivation.equations.items():
         lines = [f"({numbers[key]}) {equation.title}"]
-        if step := step_to.get(key):
+        if step := derivation.step_to(key):
             sources = ", ".join(f"({numbers[premise]})" for premise in step.premises)
             lines.append(textwrap.indent(textwrap.fill(f"{step.name}, from {sources}: {step.why}", WIDTH - 4), "    "))
         lines.append(textwrap.indent(system_text(equation.relations), "      "))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import singledispatchmethod
 
 import sympy as sp
@@ -16,6 +17,45 @@ from symbolic.reduction import Variable
 #: How long an axis is thought to be when products are associated: tokens are many, a factor's rank is low.
 TOKENS, DIMENSION, RANK = 10**6, 10**3, 10**2
 TOKEN_DOMAINS = ("tokens", "unit tokens", "phases")
+
+
+@dataclass(frozen=True)
+class System:
+    """Equations as nodes of one graph: the inputs, the definitions, and the rates of the states."""
+
+    graph: Graph
+    state: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    inputs: tuple[Node, ...]
+    definitions: tuple[tuple[str, Node], ...]
+    rates: tuple[Node, ...]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return self.state + self.parameters
+
+
+def translate(
+    state: tuple[Variable, ...],
+    parameters: tuple[Variable, ...],
+    definitions: Iterable[tuple[sp.Symbol | sp.MatrixSymbol, sp.Expr]],
+    equations: Mapping[sp.Symbol | sp.MatrixSymbol, sp.Expr],
+) -> System:
+    """The array operations behind a system of equations.
+
+    Raises
+    ------
+    ValueError
+        When a state has no equation, a symbol no meaning, or an operation no array code.
+    """
+    translator = Translator(state + parameters)
+    inputs = tuple(translator.meanings[variable.symbol] for variable in state + parameters)
+    nodes = tuple((symbol.name, translator.define(symbol, value)) for symbol, value in definitions)
+    missing = [variable.name for variable in state if variable.symbol not in equations]
+    if missing:
+        raise ValueError(f"reduction: no equation for the state {', '.join(missing)}")
+    rates = tuple(translator.rate(variable, equations[variable.symbol]) for variable in state)
+    return System(translator.graph, state, parameters, inputs, nodes, rates)
 
 
 class Translator:
@@ -43,6 +83,8 @@ class Translator:
         node = self(expression)
         if self.meanings[state.symbol].real:
             node = self.graph.apply("real", node)
+        if node.pure:
+            node = self.graph.node("asarray", [node])
         return node if isinstance(state.symbol, sp.Symbol) else self.graph.broadcast(node, tuple(state.symbol.shape))
 
     def __call__(self, expression: sp.Basic) -> Node:
@@ -58,7 +100,7 @@ class Translator:
     @_translate.register(sp.Symbol)
     def _(self, expression: sp.Symbol) -> Node:
         if expression not in self.graph.scale:
-            raise ValueError(f"reduction: '{expression}' is no state, parameter, earlier definition, or size of an array")
+            raise ValueError(f"reduction: '{expression}' is no state, parameter, earlier definition or size")
         return self.graph.size(expression)
 
     @_translate.register(sp.MatrixSymbol)
@@ -76,7 +118,9 @@ class Translator:
     @_translate.register(sp.Add)
     @_translate.register(sp.MatAdd)
     def _(self, expression: sp.Expr) -> Node:
-        return self.graph.add(_coefficient(term, self) for term in expression.args)
+        # Of P + Pᵀ the term with fewer transposes is computed, the other one is recognised as its transpose.
+        terms = sorted(expression.args, key=lambda term: len(list(term.find(sp.Transpose))))
+        return self.graph.add(_coefficient(term, self) for term in terms)
 
     @_translate.register(sp.Mul)
     def _(self, expression: sp.Mul) -> Node:

@@ -79,6 +79,4 @@ def _check(
         for rank in range(1, dimension + 1):
             components = Components(dimension, sizes={r: rank})
             yield from components.difference(affine[1].rhs.xreplace({Sigma: factor.rhs}), matrix.rhs)
-            yield from components.difference(
-                product_rule.xreplace(in_factor), moments[1].rhs.xreplace(in_factor)
-            )
+            yield from components.difference(product_rule.xreplace(in_factor), moments[1].rhs.xreplace(in_factor))

@@ -47,7 +47,9 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
     derivation = Derivation("gaussian_moments")
     derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity(), evaluate=False))
     derivation.define(
-        "law_log_mgf", "Log moment generating function of the law", sp.Eq(LogMGF(xi), sp.log(Average(sp.exp(Inner(xi, y)), y)))
+        "law_log_mgf",
+        "Log moment generating function of the law",
+        sp.Eq(LogMGF(xi), sp.log(Average(sp.exp(Inner(xi, y)), y))),
     )
     tilted = _tilted(field)
     derivation.conclude(
@@ -82,7 +84,9 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         why="Differentiate the quadratic K(ξ); Σ is symmetric.",
         check=_check_gradient,
     )
-    matrix, offset, _ = affine_parts(tilted.xreplace({LogMGFGradient(B * x): log_mgf_gradient.xreplace({xi: B * x})}), x)
+    matrix, offset, _ = affine_parts(
+        tilted.xreplace({LogMGFGradient(B * x): log_mgf_gradient.xreplace({xi: B * x})}), x
+    )
     derivation.conclude(
         "affine_field",
         "The field of a Gaussian law is affine",
@@ -114,7 +118,7 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         sp.Eq(rate(Sigma), covariance),
         step="matching powers of ξ",
         premises=["transport", "gaussian_log_mgf", "gaussian_gradient"],
-        why="Both sides are quadratic polynomials in ξ, so the family of Gaussians is kept, and their coefficients agree.",
+        why="Both sides are quadratic in ξ, so the family of Gaussians is kept, and their coefficients agree.",
         check=_check_moments,
     )
     names = {W: matrix, c: offset}
@@ -202,9 +206,7 @@ def _check_affine(
         yield from Components(dimension, symmetric=[Sigma]).difference(before, after)
 
 
-def _check_transport(
-    affine: tuple[sp.Equality, ...], law: sp.Equality, transport: sp.Equality
-) -> Iterable[sp.Expr]:
+def _check_transport(affine: tuple[sp.Equality, ...], law: sp.Equality, transport: sp.Equality) -> Iterable[sp.Expr]:
     velocity = affine[0].rhs
     tested = sp.exp(Inner(xi, x))
     from_continuity = Average(Inner(xi, velocity) * tested, x) / Average(tested, x)

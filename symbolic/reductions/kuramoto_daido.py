@@ -36,7 +36,7 @@ from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, LinearAttention, beta
 from symbolic.laws import Tokens
-from symbolic.notation import Average, Inner, Mean, VectorAverage, d, n, rate, without_parts
+from symbolic.notation import Average, Inner, Mean, d, n, rate, without_parts
 from symbolic.reduction import NotClosed, Reduction, Variable
 from symbolic.spaces import Sphere
 
@@ -83,7 +83,7 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
         sp.Eq(R, Mean(C) + sp.I * Mean(S), evaluate=False),
         step="empirical law",
         premises=["kuramoto_daido", "order_parameter"],
-        why="The law of the tokens is m = (1/n) Σ δ; a wave c e^{−iΞ} and its conjugate add up to 2 Re c cos Ξ + 2 Im c sin Ξ.",
+        why="The law is m = (1/n) Σ δ; a wave c e^{−iΞ} and its conjugate add up to 2 Re c cos Ξ + 2 Im c sin Ξ.",
         check=_check_phases,
     )
     _, cosines, sines, order = derivation["phases"]
@@ -158,7 +158,7 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
         sp.Eq(rate(Xi), beta * (sp.im(P) + sp.im(Q * sp.exp(-sp.I * Xi))), evaluate=False),
         step="order parameter",
         premises=["harmonics", "order_parameter"],
-        why="Put Ξ = 2θ, replace the averages by R and R̄; the mean term is β Im P, the wave e^{−iΞ} has amplitude βQ/2i.",
+        why="Put Ξ = 2θ, R and R̄ for the averages; the mean is β Im P, the wave e^{−iΞ} has the amplitude βQ/2i.",
         check=_check_mean_field,
     )
     return derivation
@@ -181,9 +181,7 @@ def angle_harmonics(average: sp.Expr) -> dict[sp.Expr, sp.Expr]:
 
 def _mean_field(waves: dict[sp.Expr, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
     """P and Q from Ξ' = 2θ' = β (P − P̄)/2i + β (Q e^{−iΞ} − Q̄ e^{iΞ})/2i."""
-    twice_mean, amplitude = (
-        sp.expand(4 * sp.I * waves[j].xreplace(ORDER_PARAMETER) / beta) for j in (0, -2)
-    )
+    twice_mean, amplitude = (sp.expand(4 * sp.I * waves[j].xreplace(ORDER_PARAMETER) / beta) for j in (0, -2))
     # The terms of P − P̄ come in conjugate pairs; those with v₀, v₁ themselves are P.
     half = [term for term in sp.Add.make_args(twice_mean) if {v0, v1} & set(sp.Mul.make_args(term))]
     return sp.collect(sp.Add(*half), (v0, v1)), sp.collect(amplitude, (v0, v1))

@@ -69,13 +69,15 @@ def derive(field: LinearAttention, law: WrappedCauchy) -> Reduction:
         sp.Eq(Z(k), R**k, evaluate=False),
         step="geometric series",
         premises=["poisson_kernel"],
-        why="Partial fractions split the kernel into Σ_{k≥0} (R/e)^k and Σ_{k≥1} (R̄e)^k; Z_k is the coefficient of e^{−k}.",
+        why="Partial fractions split the kernel into Σ_{k≥0} (R/e)^k and Σ_{k≥1} (R̄e)^k; Z_k goes with e^{−k}.",
         check=_check_poisson,
     )
     on_family = hierarchy.replace(Z, lambda index: R**index)
     order_rate = sp.expand(sp.powsimp(sp.expand(on_family / (k * R ** (k - 1)))))
     if order_rate.has(k):
-        raise NotClosed(field, law, order_rate.diff(k), "the moment equations with Z_k = R^k give an R' that depends on k")
+        raise NotClosed(
+            field, law, order_rate.diff(k), "the moment equations with Z_k = R^k give an R' that depends on k"
+        )
     equation = _as_real_coefficients(order_rate)
     derivation.conclude(
         "ott_antonsen",
@@ -115,7 +117,9 @@ def derive(field: LinearAttention, law: WrappedCauchy) -> Reduction:
 def _as_real_coefficients(order_rate: sp.Expr) -> sp.Expr:
     """Collect powers of R and write (P − P̄)/2i as Im P."""
     mirrored = order_rate.xreplace({sp.conjugate(P): P - 2 * sp.I * sp.im(P)})
-    return sp.factor_terms(sp.expand(mirrored).coeff(R, 1) * R) + sp.factor(sp.expand(mirrored - mirrored.coeff(R, 1) * R))
+    return sp.factor_terms(sp.expand(mirrored).coeff(R, 1) * R) + sp.factor(
+        sp.expand(mirrored - mirrored.coeff(R, 1) * R)
+    )
 
 
 def _check_hierarchy(mean_field: tuple[sp.Equality, ...], hierarchy: sp.Equality) -> Iterable[sp.Expr]:

@@ -68,6 +68,8 @@ def test_printing_names_mean_and_covariance():
 
 def test_tampered_definition_is_found_downstream():
     field = reduction.derivation["field"]
-    planted = reduction.derivation.with_equation("field", sp.Eq(field.lhs, field.rhs + 2 * sp.MatrixSymbol("x", *mu.shape)))
+    planted = reduction.derivation.with_equation(
+        "field", sp.Eq(field.lhs, field.rhs + 2 * sp.MatrixSymbol("x", *mu.shape))
+    )
     with pytest.raises(ArithmeticError, match="tilting"):
         planted.verify()

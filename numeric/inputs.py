@@ -1,0 +1,270 @@
+"""The public door: every state, parameter, time span and precision is checked here, once, and copied."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from numeric.exact import as_nested, to_complex, to_real
+from numeric.kernel import Argument
+
+#: The values an argument may take (the same names as in `symbolic.reduction.DOMAINS`).
+DOMAINS = {
+    "real": "a real number",
+    "positive": "a positive real number",
+    "complex": "a complex number",
+    "disc": "a complex number of modulus at most 1",
+    "vector": "a real vector",
+    "matrix": "a real matrix",
+    "covariance": "a symmetric positive semidefinite matrix",
+    "tokens": "n tokens, one a row",
+    "unit tokens": "n tokens of unit length, one a row",
+    "phases": "n angles",
+}
+
+#: The domains whose arrays are complex.
+COMPLEX = ("complex", "disc")
+
+#: Relative slack of symmetry, semidefiniteness, |R| <= 1 and unit length. States often come out of an earlier
+#: integration, which keeps these only up to its own error (1e-10 by default, times the growth along the flow);
+#: whatever is off by more was not meant to be admissible.
+SLACK = 1e-8
+
+MIN_DIGITS, MAX_DIGITS = 15, 10_000
+
+#: Below this, DOP853 works against the rounding of doubles.
+MIN_RTOL = 1e-13
+
+Group = tuple[str, Sequence[Argument], Mapping[str, Any]]
+
+
+def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> list[dict[str, Any]]:
+    """Copies of the given values as arrays, checked against the arguments they are meant for.
+
+    Parameters
+    ----------
+    groups
+        Triples (role, arguments, values): the role ("initial", "parameters") names the mapping in messages.
+        Equal size names mean equal sizes across all groups.
+    exact
+        False: float64 and complex128 arrays. True: mpf and mpc at the current mpmath precision, converted from the
+        exact values given; scalars are bare numbers, everything else is an object array.
+    batch
+        Whether arrays may have leading axes, which must broadcast among all arguments.
+
+    Returns
+    -------
+    list of dict
+        For each group its arrays by name, in the order of its arguments. The inputs are never changed or kept.
+
+    Raises
+    ------
+    ValueError
+        For missing or unknown names, entries that are no numbers or not finite, wrong shapes, and values outside
+        their domain.
+
+    >>> check_values(("initial", [Argument("x", ("d",), "vector")], {"x": [1, 2]}))
+    [{'x': array([1., 2.])}]
+    """
+    sizes: dict[str, tuple[int, str]] = {}
+    checked = []
+    for role, arguments, values in groups:
+        _check_names(role, arguments, values)
+        arrays = {}
+        for argument in arguments:
+            array = _convert(argument, values[argument.name], exact)
+            _check_shape(argument, array.shape, sizes, batch)
+            if argument.domain in _CHECKS:
+                _CHECKS[argument.domain](argument, array)
+            arrays[argument.name] = array
+        checked.append(arrays)
+    if batch:
+        _check_batch([(argument, arrays[argument.name].shape) for (_, arguments, _), arrays in
+                      zip(groups, checked, strict=True) for argument in arguments])
+    return [{name: array[()] for name, array in arrays.items()} for arrays in checked]
+
+
+def check_time_span(t_span: Any, *, exact: bool = False) -> tuple[Any, Any]:
+    """The two ends of a finite, increasing time span, as floats or (exact) at the current mpmath precision.
+
+    >>> check_time_span((0, "1/4"))
+    (0.0, 0.25)
+    """
+    try:
+        start, end = (to_real(t) for t in as_nested(t_span))
+    except (TypeError, ValueError, ArithmeticError):
+        raise ValueError(f"t_span: {t_span!r} is not a pair of numbers; expected (start, end)") from None
+    if not exact:
+        start, end = float(start), float(end)
+    if not (mpmath.isfinite(start) and mpmath.isfinite(end)):
+        raise ValueError(f"t_span: {t_span!r} is not finite; expected two finite times")
+    if not start < end:
+        raise ValueError(f"t_span: {t_span!r} is not increasing; expected start < end")
+    return start, end
+
+
+def check_times(t_eval: Any, span: tuple[Any, Any], *, exact: bool = False) -> list[Any]:
+    """The times at which states are wanted: increasing and inside the span."""
+    try:
+        times = [to_real(t) if exact else float(to_real(t)) for t in as_nested(t_eval)]
+    except (TypeError, ValueError, ArithmeticError):
+        raise ValueError(f"t_eval: {t_eval!r} is not a sequence of numbers; expected times") from None
+    if any(not a < b for a, b in zip(times, times[1:], strict=False)):
+        raise ValueError("t_eval: the times are not increasing; expected each later than the one before")
+    if not all(span[0] <= t <= span[1] for t in times):
+        raise ValueError(f"t_eval: some times lie outside t_span; expected times from {span[0]} to {span[1]}")
+    return times
+
+
+def check_digits(digits: Any) -> int:
+    """The number of decimal digits asked for.
+
+    >>> check_digits(50)
+    50
+    """
+    if not isinstance(digits, int | np.integer) or isinstance(digits, bool):
+        raise ValueError(f"digits: {digits!r} is not an integer; expected {MIN_DIGITS} to {MAX_DIGITS}")
+    if not MIN_DIGITS <= digits <= MAX_DIGITS:
+        raise ValueError(f"digits: {digits} is out of range; expected {MIN_DIGITS} to {MAX_DIGITS}")
+    return int(digits)
+
+
+def check_tolerances(rtol: Any, atol: Any) -> tuple[float, float]:
+    """The tolerances of the double precision solver: MIN_RTOL <= rtol < 1 and atol >= 0."""
+    for name, value, low, high in (("rtol", rtol, MIN_RTOL, 1.0), ("atol", atol, 0.0, math.inf)):
+        if not isinstance(value, int | float | np.number) or not low <= value < high:
+            hint = "; for more accuracy give digits" if name == "rtol" else ""
+            raise ValueError(f"{name}: {value!r} is no usable tolerance; expected {low:g} <= {name} < {high:g}{hint}")
+    return float(rtol), float(atol)
+
+
+def check_events(events: Any) -> tuple[Callable[..., Any], ...]:
+    """Event functions: one, or a sequence of them."""
+    functions = tuple(events) if isinstance(events, Sequence) else (events,)
+    for function in functions:
+        if not callable(function):
+            raise ValueError(f"events: {function!r} is not callable; expected functions event(t, state)")
+    return functions
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A suggestion for a mistyped name: "; did you mean 'x'?", or nothing when none is close."""
+    close = difflib.get_close_matches(name, known, n=1) or [k for k in known if k.lower() == name.lower()]
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _check_names(role: str, arguments: Sequence[Argument], values: Mapping[str, Any]) -> None:
+    names = [argument.name for argument in arguments]
+    expected = ", ".join(names) or "none"
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{role}: {type(values).__name__} is not a mapping; expected values for {expected} by name")
+    for name in values:
+        if name not in names:
+            raise ValueError(f"{role}: unknown name '{name}'{nearest(str(name), names)}; expected {expected}")
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ValueError(f"{role}: missing {', '.join(missing)}; expected {expected}")
+
+
+def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
+    """The value as a new array of the right type, every entry finite."""
+    wanted = DOMAINS[argument.domain]
+    is_complex = argument.domain in COMPLEX
+    if not exact and isinstance(value, np.ndarray | int | float | complex):
+        array = np.asarray(value)
+        if array.dtype.kind in ("biufc" if is_complex else "biuf"):
+            array = array.astype(complex if is_complex else float)
+            _check_finite(argument, bool(np.isfinite(array).all()))
+            return array
+    entries = np.array(as_nested(value), dtype=object)
+    convert = to_complex if is_complex else to_real
+    array = np.empty(entries.shape, dtype=object)
+    with mpmath.extradps(0 if exact else 30):
+        for index, entry in np.ndenumerate(entries):
+            try:
+                array[index] = convert(entry)
+            except (TypeError, ValueError, ArithmeticError):
+                raise ValueError(f"{argument.name}: entry {entry!r} is not a "
+                                 f"{'complex' if is_complex else 'real'} number; expected {wanted}") from None
+        _check_finite(argument, all(mpmath.isfinite(entry) for entry in array.flat))
+        return array if exact else array.astype(complex if is_complex else float)
+
+
+def _check_finite(argument: Argument, finite: bool) -> None:
+    if not finite:
+        raise ValueError(f"{argument.name}: has entries that are infinite or not a number; "
+                         f"expected {DOMAINS[argument.domain]} with finite entries")
+
+
+def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]], batch: bool) -> None:
+    """Match the trailing axes with the declared sizes, which a first occurrence fixes."""
+    expected = tuple(str(sizes[size][0]) if size in sizes else str(size) for size in argument.shape)
+    rank = len(argument.shape)
+    fits = len(shape) == rank or (batch and len(shape) > rank)
+    for size, length in zip(argument.shape, shape[len(shape) - rank:], strict=False):
+        if isinstance(size, str):
+            fits = fits and length > 0 and sizes.setdefault(size, (length, argument.name))[0] == length
+        else:
+            fits = fits and size == length
+    if not fits:
+        reasons = {size: sizes[size] for size in argument.shape if size in sizes and sizes[size][1] != argument.name}
+        because = "".join(f", as {size} = {length} in '{source}'" for size, (length, source) in reasons.items())
+        axes = ", ".join(expected) + ("," if rank == 1 else "")
+        leading = " after any leading batch axes" if batch else ""
+        raise ValueError(f"{argument.name}: has shape {shape}; expected ({axes}){leading}{because}")
+
+
+def _check_batch(shapes: Sequence[tuple[Argument, tuple[int, ...]]]) -> None:
+    leading = {argument.name: shape[:len(shape) - len(argument.shape)] for argument, shape in shapes}
+    try:
+        np.broadcast_shapes(*leading.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items() if axes)
+        raise ValueError(f"{listed}: these batch axes do not broadcast; expected equal sizes or 1") from None
+
+
+def _check_positive(argument: Argument, array: np.ndarray) -> None:
+    if not (array > 0).all():
+        raise ValueError(f"{argument.name}: is {array.min()}; expected {DOMAINS['positive']}")
+
+
+def _check_disc(argument: Argument, array: np.ndarray) -> None:
+    largest = float(np.max(np.abs(array)))
+    if largest > 1 + SLACK:
+        raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
+
+
+def _check_unit_tokens(argument: Argument, array: np.ndarray) -> None:
+    lengths = np.linalg.norm(array.astype(float), axis=-1)
+    worst = float(lengths.flat[np.argmax(np.abs(lengths - 1))])
+    if abs(worst - 1) > SLACK:
+        raise ValueError(f"{argument.name}: has a token of length {worst:.10g}; expected {DOMAINS['unit tokens']}")
+
+
+def _check_covariance(argument: Argument, array: np.ndarray) -> None:
+    scale = np.max(np.abs(array))
+    if scale == 0:
+        return
+    # Divided by its size first: entries may lie outside the range of doubles.
+    matrix = (array / scale).astype(float)
+    asymmetry = float(np.max(np.abs(matrix - np.swapaxes(matrix, -1, -2))))
+    if asymmetry > SLACK:
+        raise ValueError(f"{argument.name}: is not symmetric (entries differ by {asymmetry:.3g} of the largest); "
+                         f"expected {DOMAINS['covariance']}")
+    lowest = float(np.min(np.linalg.eigvalsh(matrix)))
+    if lowest < -SLACK:
+        raise ValueError(f"{argument.name}: has the negative eigenvalue {float(lowest * scale):.6g}; "
+                         f"expected {DOMAINS['covariance']}")
+
+
+_CHECKS: dict[str, Callable[[Argument, np.ndarray], None]] = {
+    "positive": _check_positive,
+    "disc": _check_disc,
+    "unit tokens": _check_unit_tokens,
+    "covariance": _check_covariance,
+}

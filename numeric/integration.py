@@ -1,0 +1,132 @@
+"""The one way to integrate a kernel: inputs are checked here, then the integrator that fits is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
+from numeric.integrators import taylor
+from numeric.integrators.events import Record, follow
+from numeric.integrators.scipy_solver import flat_rhs, scipy_steps
+from numeric.kernel import Kernel
+from numeric.layout import Layout
+from numeric.trajectory import Dense, Trajectory
+
+#: What kernels of the multiple precision backend are integrated with when no digits are given.
+DEFAULT_DIGITS = 50
+
+Event = Callable[[Any, dict[str, Any]], Any]
+
+
+def integrate(
+    kernel: Kernel,
+    initial: Mapping[str, Any],
+    t_span: tuple[Any, Any],
+    parameters: Mapping[str, Any],
+    *,
+    digits: int | None = None,
+    events: Event | Sequence[Event] = (),
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    t_eval: Sequence[Any] | None = None,
+) -> Trajectory:
+    """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
+
+    Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
+    `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
+    relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis). A
+    kernel of the backend "mpmath" is always integrated by Taylor series, with 50 digits unless others are given.
+
+    Parameters
+    ----------
+    kernel
+        From `compile_kernel` or `load_kernel`.
+    initial, parameters
+        Name -> value, with the shapes and domains of `kernel.state` and `kernel.parameters`. With `digits`, give
+        exact values: ints, Fractions, text such as "1/3" or "0.1", or SymPy numbers; a float counts as the binary
+        fraction that it is.
+    t_span
+        Start and end, start < end.
+    digits
+        Correct decimal digits of the final state, 15 to 10000.
+    events
+        Functions event(t, state), with state a dict of arrays, whose sign changes are located. As in SciPy, an
+        attribute `terminal` (True, or the number of occurrences) stops there, and `direction` (+1 or -1) restricts to
+        rising or falling sign changes. A zero at the start is no event. With `digits`, t and the states are mpmath
+        numbers, and mpmath works at a sufficient precision while the function runs.
+    rtol, atol
+        Relative (at least 1e-13) and absolute tolerance, in double precision only.
+    t_eval
+        Increasing times at which `times` and `states` are wanted; by default those of the integrator's steps.
+
+    Returns
+    -------
+    Trajectory
+        Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends
+        before the bracket; with `digits` it ends at the last step, and the solution exists up to the bracket's lower end.
+
+    Raises
+    ------
+    ValueError
+        For inputs that do not fit; the message names the argument, what was wrong and what would be right.
+
+    Examples
+    --------
+    >>> from numeric.kernel import Argument, Kernel
+    >>> growth = Kernel("growth", "numpy", "", (Argument("x", (), "real"),), (), lambda x: (x * x,), None)
+    >>> trajectory = integrate(growth, {"x": 1}, (0, "1/2"), {})
+    >>> print(trajectory.outcome, trajectory.final["x"].round(8))
+    finished at t = 0.5 2.0
+    """
+    functions = check_events(events)
+    if digits is not None or kernel.backend == "mpmath":
+        digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
+        problem = partial(_exact_problem, kernel, initial, parameters, t_span)
+        solution = taylor.solve(problem, functions, digits)
+        dense = Dense(solution.layout, solution.start, solution.record.initial, solution.record.pieces,
+                      solution.precision)
+        with mpmath.workprec(solution.precision):
+            times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
+            return _trajectory(solution.record, dense, times, solution.error)
+
+    rtol, atol = check_tolerances(rtol, atol)
+    state, values = check_values(("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters))
+    start, end = check_time_span(t_span)
+    times = None if t_eval is None else check_times(t_eval, (start, end))
+    layout = Layout(kernel.state, state)
+    flat = layout.flatten(state)
+    steps = scipy_steps(flat_rhs(kernel, layout, values), start, end, flat, rtol, atol)
+    record = follow(steps, layout, start, flat, functions, float(np.finfo(float).eps))
+    return _trajectory(record, Dense(layout, start, flat, record.pieces, None), times, None)
+
+
+def _exact_problem(
+    kernel: Kernel, initial: Mapping[str, Any], parameters: Mapping[str, Any], t_span: tuple[Any, Any]
+) -> taylor.Problem:
+    """The checked problem, converted at the current working precision."""
+    groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
+    return taylor.Problem(kernel, *check_values(*groups, exact=True), *check_time_span(t_span, exact=True))
+
+
+def _trajectory(record: Record, dense: Dense, times: list[Any] | None, error: Any) -> Trajectory:
+    layout = dense.layout
+    if times is None:
+        times = [dense.start, *(piece.end for piece in dense.pieces)]
+        rows = [record.initial, *(piece.final for piece in dense.pieces)]
+    else:
+        times = [time for time in times if time <= dense.end]
+        rows = [dense.flat(time) for time in times]
+    return Trajectory(
+        times=np.array(times),
+        states=layout.unflatten(np.array(rows).reshape(len(rows), len(record.initial))),
+        final=layout.unflatten(record.final),
+        outcome=record.outcome,
+        events=[[(time, layout.unflatten(flat)) for time, flat in found] for found in record.events],
+        error=error,
+        _dense=dense,
+    )

@@ -1,0 +1,260 @@
+"""Taylor series of high order in multiple precision: as many digits as asked for, delivered.
+
+Local errors. The coefficients c_0..c_K come from the kernel's recurrence. The step h is the largest for which the
+remainder bound of `numeric.integrators.majorant` is at most eps times the size of the state, no term c_k h^k is so
+large that its rounding matters, and the state does not shrink to less than an eighth. Its size is its largest entry,
+or, where it passes through zero, what that changes by in an eighth of the step. Order: the recurrence costs between K (overhead) and K^2 (convolutions), and buys a step h/rho of
+eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at K = log(1/eps)/p, with p between 1 and 2.
+
+Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
+digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
+state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from numeric.backends.mpmath import arithmetic
+from numeric.integrators.events import Record, follow
+from numeric.integrators.majorant import Majorant, log2_size, majorant, power_of_two
+from numeric.integrators.pole import grows_to_singularity, pole_ahead, powers
+from numeric.kernel import Kernel
+from numeric.layout import Layout, real_arrays
+from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
+from numeric.trajectory import Piece
+
+MAX_STEPS = 100_000
+
+#: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
+ORDER_FACTOR = 0.6
+
+#: Decimal digits carried beyond the local tolerance, for rounding inside the recurrences.
+ROUNDING_DIGITS = 6
+
+#: Further digits, by which terms c_k h^k may exceed the state. On e^(i t) the steps chosen make terms of
+#: 10^(0.055 digits), so that this hardly ever limits them.
+TERM_DIGITS, TERM_DIGITS_PER_DIGIT = 3, 1 / 16
+
+#: The state may shrink to this part of its size in one step, as errors count relative to it, and its size where it
+#: passes through zero is what it changes by in this part of the step.
+PART = 1 / 8
+
+#: Decimal digits added to the measured growth of errors, which is that of one sample of noise: one of them for what
+#: the sample missed, and one that stays in hand.
+MARGIN_DIGITS = 2
+
+#: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
+NOISE_DIGITS, LINEAR = 10, 1e-3
+
+#: A blow-up is followed until the time left is this small against the time passed since the start; one whose kind is
+#: not recognised until the radius of convergence is this small.
+NEAR, NEAREST = 1e-4, 1e-10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An initial value problem, its numbers converted at the current working precision."""
+
+    kernel: Kernel
+    initial: dict[str, Any]
+    parameters: dict[str, Any]
+    start: Any
+    end: Any
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A followed solution with the layout of its states, its working precision in bits and its estimated error."""
+
+    record: Record
+    layout: Layout
+    start: Any
+    precision: int
+    error: Any
+
+
+def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> Solution:
+    """Integrate with a final error below 10^-digits, relative to the size of the state.
+
+    `problem` is called at each working precision that is used, so that inputs are converted exactly.
+    """
+    terminal = [event for event in events if getattr(event, "terminal", False)]
+    growth = error_growth(problem, terminal, digits)
+    if growth is None:
+        # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
+        return replace(_run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR), error=mpmath.inf)
+    local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
+    return _run(problem, events, local_digits, error=mpmath.mpf(10) ** (growth + 1 - local_digits))
+
+
+def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> float | None:
+    """The decimal digits that the flow costs: log10(final error / local error), from two noisy pilots.
+
+    When the noise grows to where the flow is no longer linear in it, or changes the outcome, the pilots are repeated
+    with twice the digits. None when noise beyond the digits asked for still decides how the integration ends.
+    """
+    noise_digits = NOISE_DIGITS
+    while True:
+        noise = mpmath.mpf(10) ** -noise_digits
+        clean = _run(problem, events, noise_digits + 4)
+        if isinstance(clean.record.outcome, StepLimit):
+            return 0.0
+        noisy = _run(problem, events, noise_digits + 4, noise=noise)
+        if type(clean.record.outcome) is type(noisy.record.outcome):
+            distance = _distance(clean, noisy)
+            if distance < LINEAR:
+                return max(0.0, float(mpmath.log10(max(distance, noise) / noise)))
+        elif noise_digits > digits:
+            return None
+        noise_digits *= 2
+
+
+def _distance(clean: Solution, noisy: Solution) -> Any:
+    """How far apart two solutions of the same outcome end, relative to the time passed and the size of the state."""
+    outcome, other, pieces = clean.record.outcome, noisy.record.outcome, clean.record.pieces
+    passed = outcome.time - clean.start
+    if isinstance(outcome, BlewUp) and isinstance(other, BlewUp):
+        moved = abs(outcome.bracket[1] - other.bracket[1])
+        # An error of a pole's t* is, relative to the distance that is left, one of the last state.
+        return moved / (passed if outcome.exponent is None else outcome.bracket[1] - pieces[-1].end)
+    before = pieces[-2].final if len(pieces) > 1 else clean.record.initial
+    size = max(np.abs(pieces[-1].final).max(), np.abs(before).max())
+    apart = np.abs(pieces[-1].final - noisy.record.final).max()
+    return max(abs(outcome.time - other.time) / passed, apart / size if size else apart)
+
+
+def _run(
+    problem: Callable[[], Problem],
+    events: Sequence[Callable[..., Any]],
+    local_digits: int,
+    error: Any = 0,
+    noise: Any = 0,
+) -> Solution:
+    with mpmath.workdps(local_digits + ROUNDING_DIGITS + _term_digits(local_digits)):
+        given = problem()
+        layout = Layout(given.kernel.state, given.initial)
+        initial = layout.flatten(given.initial)
+        steps = taylor_steps(given, layout, initial, local_digits, error, noise)
+        record = follow(steps, layout, given.start, initial, events, mpmath.mp.eps)
+        return Solution(record, layout, given.start, mpmath.mp.prec, error)
+
+
+def taylor_steps(
+    problem: Problem, layout: Layout, flat: np.ndarray, local_digits: int, error: Any, noise: Any
+) -> Iterator[Piece | Outcome]:
+    """The steps, then the outcome, at the current working precision.
+
+    `error` is the relative error of the state from which a blow-up is located; `noise` the relative size of what is
+    added to the state after every step.
+    """
+    order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
+    log2_eps = -local_digits * math.log2(10)
+    pole_tolerance = mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits)
+    parameters = real_arrays(problem.kernel.parameters, problem.parameters)
+    # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
+    # size, so that it cannot where the flow rotates them.
+    rng = random.Random(0)
+    signs = [rng.choice((-1, 1)) for _ in flat]
+    time = problem.start
+    for _ in range(MAX_STEPS):
+        coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
+        sizes = [log2_size(size) for size in np.abs(coefficients).max(axis=1)]
+        fit = majorant(sizes)
+
+        blow_up = _blow_up(coefficients, fit, problem.start, time, pole_tolerance, error)
+        if blow_up is not None and blow_up.time < problem.end:
+            yield blow_up
+            return
+
+        log2_left = log2_size(problem.end - time)
+        log2_scale = max(sizes[0], sizes[1] + min(fit.log2_radius, log2_left) + math.log2(PART))
+        log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
+        components = coefficients.T.tolist()
+        while True:
+            end = problem.end if log2_step >= log2_left else time + power_of_two(log2_step)
+            if end == time:
+                yield StepLimit(time, "the steps became too small to change the time")
+                return
+            piece = _piece(components, time, end)
+            if not _shrinks(components, piece, log2_scale + math.log2(PART)):
+                break
+            log2_step = min(log2_step, log2_left) - 1
+
+        if noise:
+            size = noise * np.abs(piece.final).max()
+            shift = [size * sign * rng.random() if any(series[1:]) else 0
+                     for sign, series in zip(signs, components, strict=True)]
+            piece = replace(piece, final=piece.final + np.array(shift))
+        yield piece
+        if end == problem.end:
+            yield Finished(end)
+            return
+        time, flat = end, piece.final
+    yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
+
+
+def _stack(series: Sequence[Sequence[Any]]) -> np.ndarray:
+    """The coefficients of all real state arrays as one array: orders x components of the flat state."""
+    return np.concatenate(
+        [np.array([np.ravel(c) for c in coefficients], dtype=object) for coefficients in series], axis=1
+    )
+
+
+def _piece(components: Sequence[Sequence[Any]], start: Any, end: Any) -> Piece:
+    def evaluate(time: Any) -> np.ndarray:
+        monomials = powers(time - start, len(components[0]))
+        return np.array([mpmath.fdot(series, monomials) for series in components], dtype=object)
+
+    return Piece(start, end, evaluate, evaluate(end))
+
+
+def _term_digits(local_digits: int) -> int:
+    """The decimal digits by which terms of the series may exceed the state."""
+    return TERM_DIGITS + math.ceil(TERM_DIGITS_PER_DIGIT * local_digits)
+
+
+def _log2_rounding_step(log2_sizes: Sequence[float], log2_scale: float, local_digits: int) -> float:
+    """The largest h for which no term |c_k| h^k exceeds the state by more digits than there are for that."""
+    largest = log2_scale + _term_digits(local_digits) * math.log2(10)
+    return min(((largest - size) / k for k, size in enumerate(log2_sizes) if k and size > -math.inf), default=math.inf)
+
+
+def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: float) -> bool:
+    """Whether the state becomes smaller than that and is not just passing through zero."""
+    if log2_size(np.abs(piece.final).max()) >= log2_least:
+        return False
+    step = piece.end - piece.start
+    monomials = powers(step, len(components[0]) - 1)
+    slopes = [mpmath.fdot([k * c for k, c in enumerate(series)][1:], monomials) for series in components]
+    return log2_size(max(map(abs, slopes)) * step * PART) < log2_least
+
+
+def _blow_up(
+    coefficients: np.ndarray, fit: Majorant, start: Any, time: Any, tolerance: Any, error: Any
+) -> BlewUp | None:
+    """The blow-up ahead, once it is near and its bracket is tight, or as tight as it gets."""
+    component = coefficients[:, np.abs(coefficients[-1]).argmax()]
+    passed = time - start
+    radius = power_of_two(fit.log2_radius)
+    if radius > 2 * NEAR * passed or not grows_to_singularity(component):
+        return None
+    pole = pole_ahead(component)
+    # A singularity of another component might come first: then the majorant's radius is shorter than the distance.
+    if pole is not None and pole.distance <= min(NEAR * passed, 1.5 * radius) and pole.radius <= tolerance * passed:
+        low = time + pole.distance - pole.radius - error * pole.distance
+        high = time + pole.distance + pole.radius + error * pole.distance
+        return BlewUp((low, high), pole.rate, pole.exponent)
+    if radius < NEAREST * passed:
+        return BlewUp(
+            (time, time + 2 * radius),
+            note="not recognised as a power of t* - t: the upper end is twice the radius of convergence there",
+        )
+    return None

@@ -1,0 +1,39 @@
+"""What a kernel is: the array-level right-hand side of a reduction, and its Taylor recurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A state or parameter array: its name, its shape (sizes or names of sizes), and its domain.
+
+    Equal size names mean equal sizes: ("d", "d") is a square matrix, () a scalar. The domain is one of the
+    names in `numeric.inputs.DOMAINS` and says which values are admissible.
+    """
+
+    name: str
+    shape: tuple[str | int, ...]
+    domain: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Array code generated from one reduction for one backend.
+
+    `rhs(*states, *parameters)` returns the time derivatives in the order of `state`; every array may have
+    leading batch axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each
+    real state array (a complex state counts as its real and its imaginary part, in this order), the list of
+    its normalised Taylor coefficients 0..order at the given state. `digest` identifies the equations.
+    """
+
+    name: str
+    backend: str
+    digest: str
+    state: tuple[Argument, ...]
+    parameters: tuple[Argument, ...]
+    rhs: Callable[..., tuple[Any, ...]]
+    series: Callable[..., tuple[list[Any], ...]]

@@ -1,0 +1,166 @@
+"""Kernels from reductions: compiled in memory, loaded from numeric/generated, or written there.
+
+SymPy is imported only where a reduction is turned into code; loading a generated kernel does without.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import linecache
+import pkgutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numeric import backends, generated
+from numeric.inputs import nearest
+from numeric.kernel import Argument, Kernel
+
+if TYPE_CHECKING:
+    from symbolic.reduction import Reduction
+
+GENERATED = Path(generated.__file__).parent
+
+
+def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
+    """Array code for a reduction, generated and compiled in memory.
+
+    Parameters
+    ----------
+    reduction
+        z' = F(z; parameters), with definitions; which operations have array code is documented in
+        `symbolic.printing.translate`.
+    backend
+        "numpy" for double precision, "mpmath" for object arrays at the current mpmath precision.
+
+    Returns
+    -------
+    Kernel
+        Its functions have the text that `regenerate_kernels` would write, which tracebacks and
+        `inspect.getsource` show.
+
+    Raises
+    ------
+    ValueError
+        For an unknown backend, or an expression without array code.
+
+    >>> import sympy as sp
+    >>> from symbolic.derivation import Derivation
+    >>> from symbolic.reduction import Reduction, Variable
+    >>> x = sp.Symbol("x", real=True)
+    >>> growth = Reduction("growth", "Quadratic growth", None, None, (Variable(x, "real", "size"),), (), (),
+    ...     {x: x**2}, (), (), Derivation("growth"))
+    >>> print(*compile_kernel(growth).rhs(3.0))
+    9.0
+    """
+    from symbolic.printing.array_code import digest, module_text
+
+    arithmetic = backends.load(backend)
+    text = module_text(reduction)
+    filename = f"<attnflow kernel {reduction.name} {digest(reduction)[:12]}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": filename}
+    exec(compile(text, filename, "exec"), namespace)
+    return _kernel(namespace, backend, arithmetic)
+
+
+def load_kernel(name: str, backend: str = "numpy") -> Kernel:
+    """A kernel from numeric/generated. SymPy is not imported.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or backend; the message suggests the nearest.
+    """
+    arithmetic = backends.load(backend)
+    known = sorted(module.name for module in pkgutil.iter_modules(generated.__path__))
+    if name not in known:
+        suggestion = nearest(str(name), known)
+        raise ValueError(f"name: there is no kernel '{name}'{suggestion}; expected one of {', '.join(known)}")
+    return _kernel(vars(importlib.import_module(f"{generated.__name__}.{name}")), backend, arithmetic)
+
+
+@dataclass(frozen=True)
+class Regeneration:
+    """How generated kernels compare with their derivations: `changed` maps names to unified diffs."""
+
+    unchanged: tuple[str, ...]
+    changed: Mapping[str, str]
+
+    @property
+    def matches(self) -> bool:
+        """Whether every file is what its derivation gives."""
+        return not self.changed
+
+    def __str__(self) -> str:
+        lines = [f"{name}: as derived" for name in self.unchanged]
+        for name, diff in self.changed.items():
+            lines += [f"{name}: differs from its derivation", diff]
+        return "\n".join(lines)
+
+
+def regenerate_kernels(check: bool = False, directory: Path = GENERATED) -> Regeneration:
+    """Derive every canonical reduction and write its kernel, or only compare.
+
+    Parameters
+    ----------
+    check
+        Write nothing. Without it, files that differ are replaced, and files without a reduction removed.
+    directory
+        Where the kernels are.
+
+    Returns
+    -------
+    Regeneration
+        The names of the files that are what their derivation gives, and diffs for the others, from the file
+        to the derived text. Digest, equations and code are all compared.
+    """
+    from symbolic import canonical_reductions
+    from symbolic.printing.array_code import module_text
+
+    derived = {name: module_text(reduction()) for name, reduction in canonical_reductions().items()}
+    found = {path.stem: path.read_text("utf-8") for path in directory.glob("*.py") if path.stem != "__init__"}
+    unchanged, changed = [], {}
+    for name in sorted({*derived, *found}):
+        old, new = found.get(name, ""), derived.get(name, "")
+        if old == new:
+            unchanged.append(name)
+            continue
+        changed[name] = _unified_diff(name, old, new)
+        if not check:
+            path = directory / f"{name}.py"
+            if new:
+                path.write_text(new, "utf-8")
+            else:
+                path.unlink()
+            # The next load_kernel reads the new file.
+            sys.modules.pop(f"{generated.__name__}.{name}", None)
+    importlib.invalidate_caches()
+    return Regeneration(tuple(unchanged), changed)
+
+
+def _unified_diff(name: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), f"generated/{name}.py", f"derivation of {name}", lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def _kernel(namespace: Mapping[str, Any], backend: str, arithmetic: Any) -> Kernel:
+    state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
+    rhs = _bound(namespace["rhs"], arithmetic)
+    return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, rhs, namespace["series"])
+
+
+def _bound(rhs: Callable[..., tuple[Any, ...]], arithmetic: Any) -> Callable[..., tuple[Any, ...]]:
+    """`rhs` with the functions of a backend, on arrays of its numbers."""
+
+    @functools.wraps(rhs)
+    def bound(*arrays: Any) -> tuple[Any, ...]:
+        return rhs(*map(arithmetic.asarray, arrays), xp=arithmetic)
+
+    return bound

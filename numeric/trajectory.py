@@ -1,0 +1,111 @@
+"""What an integration returns: times, named states, events, an outcome, and the states in between."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from numeric.exact import as_nested, to_real
+from numeric.layout import Layout
+from numeric.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The solution on [start, end]: `evaluate` gives the flat state at any time there, `final` that at the end."""
+
+    start: Any
+    end: Any
+    evaluate: Callable[[Any], np.ndarray]
+    final: np.ndarray
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The solution between the steps; `precision` is the working precision in bits, None for doubles."""
+
+    layout: Layout
+    start: Any
+    initial: np.ndarray
+    pieces: Sequence[Piece]
+    precision: int | None
+
+    @property
+    def end(self) -> Any:
+        return self.pieces[-1].end if self.pieces else self.start
+
+    def flat(self, time: Any) -> np.ndarray:
+        """The flat state at one time."""
+        if not self.start <= time <= self.end:
+            raise ValueError(f"t: {time} lies outside the trajectory; expected {self.start} <= t <= {self.end}")
+        if time == self.start:
+            return self.initial
+        piece = self.pieces[bisect_left(self.pieces, time, key=lambda piece: piece.end)]
+        return piece.final if time == piece.end else piece.evaluate(time)
+
+    def states(self, times: Any) -> dict[str, Any]:
+        """The named states at one time, or at a sequence of times (first axis)."""
+        if self.precision is None:
+            return self._states(float, times)
+        with mpmath.workprec(self.precision):
+            return self._states(to_real, times)
+
+    def _states(self, convert: Callable[[Any], Any], times: Any) -> dict[str, Any]:
+        times = as_nested(times)
+        if isinstance(times, list | tuple):
+            rows = [self.flat(convert(t)) for t in times]
+            return self.layout.unflatten(np.array(rows).reshape(len(rows), len(self.initial)))
+        return self.layout.unflatten(self.flat(convert(times)))
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A solution of a kernel's equations.
+
+    Attributes
+    ----------
+    times
+        The times asked for (`t_eval`) as far as they were reached, or those of the integrator's own steps.
+    states
+        Name -> array whose first axis is time; `trajectory["Sigma"]` is short for `trajectory.states["Sigma"]`.
+    final
+        Name -> array at the last time that was reached.
+    outcome
+        How it ended; `str(outcome)` is a sentence (see `numeric.outcome`).
+    events
+        For each event function the list of its occurrences (time, states).
+    error
+        With `digits`: the estimated error of the final state, relative to the size of the whole state (its largest
+        entry over the last step). None in double precision, where only local errors are controlled.
+    """
+
+    times: np.ndarray
+    states: Mapping[str, Any]
+    final: Mapping[str, Any]
+    outcome: Outcome
+    events: list[list[tuple[Any, dict[str, Any]]]]
+    error: Any
+    _dense: Dense = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.states[name]
+
+    def at(self, t: Any) -> dict[str, Any]:
+        """The states at a time, or at a sequence of times (then the first axis is time), by dense output.
+
+        With `digits`, times may be exact ("1/3"), and the states are as accurate as those at the steps.
+
+        Raises
+        ------
+        ValueError
+            When a time lies outside the trajectory.
+        """
+        return self._dense.states(t)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory of {', '.join(self.states)} at {len(self.times)} times: {self.outcome}>"

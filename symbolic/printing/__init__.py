@@ -1,0 +1,1 @@
+"""Printing of derivations and reductions: for readers, and as array code."""

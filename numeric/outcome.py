@@ -54,7 +54,7 @@ class BlewUp:
     Both are None when the singularity was not recognised as a power; `note` then says so.
 
     >>> str(BlewUp((0.2499999, 0.2500001), 0.25, Fraction(1)))
-    'blew up between t = 0.24999990 and t = 0.25000010 (|state| (t* - t) -> 0.25)'
+    'blew up between t = 0.2499999 and t = 0.2500001 (|state| (t* - t) -> 0.25)'
     """
 
     bracket: tuple[Any, Any]

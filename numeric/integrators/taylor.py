@@ -1,10 +1,11 @@
 """Taylor series of high order in multiple precision: as many digits as asked for, delivered.
 
 Local errors. The coefficients c_0..c_K come from the kernel's recurrence. The step h is the largest for which the
-remainder bound of `numeric.integrators.majorant` is at most eps times the size of the state, no term c_k h^k is so
-large that its rounding matters, and the state does not shrink to less than an eighth. Its size is its largest entry,
-or, where it passes through zero, what that changes by in an eighth of the step. Order: the recurrence costs between K (overhead) and K^2 (convolutions), and buys a step h/rho of
-eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at K = log(1/eps)/p, with p between 1 and 2.
+remainder bound of `numeric.integrators.majorant` is at most eps times the largest entry of the state, no term c_k h^k
+is so large that its rounding matters, and the state does not shrink to less than an eighth (unless it passes through
+zero, changing by more than that in an eighth of the step). Order: the recurrence costs between K (overhead) and K^2
+(convolutions), and buys a step h/rho of eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at
+K = log(1/eps)/p, with p between 1 and 2.
 
 Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
 digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
@@ -43,8 +44,8 @@ ROUNDING_DIGITS = 6
 #: 10^(0.055 digits), so that this hardly ever limits them.
 TERM_DIGITS, TERM_DIGITS_PER_DIGIT = 3, 1 / 16
 
-#: The state may shrink to this part of its size in one step, as errors count relative to it, and its size where it
-#: passes through zero is what it changes by in this part of the step.
+#: The state may shrink to this part of its size in one step, as errors count relative to it. It passes through zero
+#: when it changes by more than that in this part of the step.
 PART = 1 / 8
 
 #: Decimal digits added to the measured growth of errors, which is that of one sample of noise: one of them for what
@@ -56,7 +57,7 @@ NOISE_DIGITS, LINEAR = 10, 1e-3
 
 #: A blow-up is followed until the time left is this small against the time passed since the start; one whose kind is
 #: not recognised until the radius of convergence is this small.
-NEAR, NEAREST = 1e-4, 1e-10
+NEAR, NEAREST = 1e-3, 1e-10
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,14 @@ def taylor_steps(
     signs = [rng.choice((-1, 1)) for _ in flat]
     time = problem.start
     for _ in range(MAX_STEPS):
-        coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
+        try:
+            coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
+            defined = all(map(mpmath.isfinite, coefficients[-1]))
+        except ZeroDivisionError:
+            defined = False
+        if not defined:
+            yield StepLimit(time, "the right-hand side is not defined there")
+            return
         sizes = [log2_size(size) for size in np.abs(coefficients).max(axis=1)]
         fit = majorant(sizes)
 
@@ -175,7 +183,8 @@ def taylor_steps(
             return
 
         log2_left = log2_size(problem.end - time)
-        log2_scale = max(sizes[0], sizes[1] + min(fit.log2_radius, log2_left) + math.log2(PART))
+        # From a state that is zero on: relative to what it becomes.
+        log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
         components = coefficients.T.tolist()
         while True:
@@ -184,7 +193,7 @@ def taylor_steps(
                 yield StepLimit(time, "the steps became too small to change the time")
                 return
             piece = _piece(components, time, end)
-            if not _shrinks(components, piece, log2_scale + math.log2(PART)):
+            if not _shrinks(components, piece, sizes[0] + math.log2(PART)):
                 break
             log2_step = min(log2_step, log2_left) - 1
 

@@ -173,7 +173,7 @@ def test_an_end_before_the_pole_is_reached(kernels):
 
 def test_an_end_on_the_pole_has_no_error_estimate(kernels):
     # Whether t = 1 is reached depends on errors however small.
-    trajectory = integrate(kernels.square, {"x": 1}, (0, 1), {}, digits=20)
+    trajectory = integrate(kernels.square, {"x": 1}, (0, 1), {}, digits=15)
     assert isinstance(trajectory.outcome, BlewUp)
     assert trajectory.error == mpmath.inf
 
@@ -286,3 +286,14 @@ def test_time_scales(kernels, omega, scale):
     fast = integrate(kernels.oscillator, start, (0, 5 / scale), {"omega": omega * scale}, digits=25).final
     with exactly(25):
         assert relative_error(fast.values(), list(slow.values())) < 2 * mpmath.mpf(10) ** -25
+
+
+def test_where_the_equation_is_not_defined_or_singular(kernels):
+    trajectory = integrate(kernels.root, {"x": 0}, (0, 1), {}, digits=20)
+    assert str(trajectory.outcome) == "gave up at t = 0.0: the right-hand side is not defined there"
+    assert trajectory.final == {"x": 0}
+    # x = sqrt(1 - 2 t) ends at t = 1/2, where the state vanishes and does not grow.
+    outcome = integrate(kernels.root, {"x": 1}, (0, 1), {}, digits=20).outcome
+    assert not isinstance(outcome, BlewUp)
+    with exactly(20):
+        assert isinstance(outcome, Finished) or abs(outcome.time - mpmath.mpf(1) / 2) < mpmath.mpf(10) ** -15

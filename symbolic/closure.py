@@ -69,7 +69,7 @@ def refuse(field: AttentionField, law: object, instance: Instance, obstruction: 
     """
     count_of_points = len(instance.tangents) + 1
     # Points of either sign away from the symmetries and the kinks that velocities have at 0.
-    points = [sp.Rational(4 * k - 2 * count_of_points + 1, 2 * count_of_points) for k in range(count_of_points)]
+    points = [sp.Rational(3 * (4 * k - 2 * count_of_points + 1), 4 * count_of_points) for k in range(count_of_points)]
     witness = instance.witness(points)
     if witness is None:
         why = "no derivation covers it, and the instance tried shows no term outside the tangent space."
@@ -84,7 +84,9 @@ def refuse(field: AttentionField, law: object, instance: Instance, obstruction: 
 def evaluate(expression: sp.Expr, at: sp.Rational) -> sp.Float:
     """The value at q = at, integrals by tanh-sinh quadrature, which the integrals of SymPy would take minutes for."""
     with mpmath.workdps(DIGITS + 10):
-        integrals = {integral: sp.Float(_quadrature(integral, at), DIGITS) for integral in expression.atoms(sp.Integral)}
+        integrals = {
+            integral: sp.Float(_quadrature(integral, at), DIGITS) for integral in expression.atoms(sp.Integral)
+        }
         return sp.N(expression.xreplace(integrals).subs(q, at), DIGITS)
 
 

@@ -41,7 +41,7 @@ class Components:
         symmetric: Iterable[sp.MatrixSymbol] = (),
         values: Mapping[sp.Basic, sp.MatrixBase] | None = None,
         atoms: Sequence[sp.MatrixBase] = (),
-        density: Callable[..., sp.Expr] = sp.Function("p", positive=True),
+        density: Callable[..., sp.Expr] | None = None,
         angle: sp.Symbol | None = None,
         log_mgf: Iterable[sp.Equality] = (),
         sizes: Mapping[sp.Symbol, int] | None = None,
@@ -50,7 +50,7 @@ class Components:
         self.symmetric = {symbol.name for symbol in symmetric}
         self.values = {symbol.name: matrix for symbol, matrix in (values or {}).items()}
         self.atoms = atoms
-        self.density = density
+        self.density = density or sp.Function("p", positive=True)
         self.angle = angle
         self.log_mgf = {len(equation.lhs.args): equation for equation in log_mgf}
         self.sizes = {d: dimension, **(sizes or {})}

@@ -291,10 +291,13 @@ def _check_second_moment(
         for entry, value in zip(product, expected, strict=True):
             polynomial = sp.Poly(entry, *variables)
             means = {0: 1, 2: 1}  # of z^power; odd powers vanish, higher ones do not occur
-            yield sum(
-                coefficient * sp.prod(means.get(power, 0) for power in powers)
-                for powers, coefficient in polynomial.terms()
-            ) - value
+            yield (
+                sum(
+                    coefficient * sp.prod(means.get(power, 0) for power in powers)
+                    for powers, coefficient in polynomial.terms()
+                )
+                - value
+            )
 
 
 def _covariance(components: Components, factor: sp.Equality) -> dict[sp.Expr, sp.Expr]:

@@ -31,7 +31,10 @@ NEWTON_STEPS = 60
 
 @dataclass(frozen=True)
 class Pole:
-    """A singularity at `distance` ahead, up to `radius`; |X| (t* - t)^exponent -> rate."""
+    """A singularity at `distance` ahead, up to `radius`; |X| (t* - t)^exponent -> rate.
+
+    The radius is infinite when g is not analytic at t*: then the distance is an estimate without a bound.
+    """
 
     distance: Any
     radius: Any
@@ -51,7 +54,7 @@ def square_norm(components: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def pole_ahead(square: Sequence[Any]) -> Pole | None:
-    """The pole ahead of an array whose square norm has these coefficients; None when it cannot be told from here.
+    """The pole ahead of an array whose square norm has these coefficients; None when there is none to be seen.
 
     The zero r of the truncated series G of g is that of g up to `radius`, because the remainder bound of
     `numeric.integrators.majorant` leaves g > 0 at r - radius and g < 0 at r + radius.
@@ -72,11 +75,11 @@ def pole_ahead(square: Sequence[Any]) -> Pole | None:
     terms = zip(series, monomials, strict=True)
     fit = majorant([log2_size(c) if abs(c) * monomial > rounding else -math.inf for c, monomial in terms])
     remainder = power_of_two(fit.log2_remainder(log2_size(distance))) + rounding
-    if mpmath.isinf(remainder):
-        return None
     radius = 2 * remainder / -slope
-    if not (evaluate(series, distance - radius) > remainder and evaluate(series, distance + radius) < -remainder):
-        return None
+    if mpmath.isfinite(radius):
+        below, above = evaluate(series, distance - radius), evaluate(series, distance + radius)
+        if not (below > remainder and above < -remainder):
+            radius = mpmath.inf
     return Pole(distance, radius, double / 2, (-slope) ** (-mpmath.mpf(double.numerator) / (2 * double.denominator)))
 
 

@@ -24,9 +24,10 @@ import mpmath
 import numpy as np
 
 from numeric.backends.mpmath import arithmetic
+from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
-from numeric.integrators.majorant import Majorant, log2_size, majorant, power_of_two
-from numeric.integrators.pole import pole_ahead, powers, square_norm
+from numeric.integrators.majorant import log2_size, majorant, power_of_two
+from numeric.integrators.pole import powers
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
@@ -55,10 +56,6 @@ MARGIN_DIGITS = 2
 #: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
 NOISE_DIGITS, LINEAR = 10, 1e-3
 
-#: A blow-up is followed until the time left is this small against the time passed since the start; one whose kind is
-#: not recognised until the radius of convergence is this small.
-NEAR, NEAREST = 1e-3, 1e-10
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -80,11 +77,23 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
     growth = error_growth(problem, terminal, digits)
     if growth is None:
         # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
-        solution = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR)
-        return replace(solution, error=mpmath.inf)
-    local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
-    error = mpmath.mpf(10) ** (growth + 1 - local_digits)
-    return replace(_run(problem, events, local_digits, error), error=error)
+        solution, error = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR), mpmath.inf
+    else:
+        local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
+        error = mpmath.mpf(10) ** (growth + 1 - local_digits)
+        solution = _run(problem, events, local_digits, error)
+    return replace(_trusted(solution), error=error)
+
+
+def _trusted(solution: Solution) -> Solution:
+    """Without what lies so near to a blow-up that the error of its time counts for more than was allowed for."""
+    if not isinstance(solution.outcome, BlewUp):
+        return solution
+    with mpmath.workprec(solution.precision):
+        end = end_of_trust(solution.outcome, solution.start)
+    pieces = [piece for piece in solution.pieces if piece.start < end]
+    events = [[event for event in found if event[0] <= pieces[-1].end] for found in solution.events]
+    return replace(solution, pieces=pieces, events=events)
 
 
 def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> float | None:
@@ -115,9 +124,8 @@ def _distance(clean: Solution, noisy: Solution) -> Any:
     outcome, other, pieces = clean.outcome, noisy.outcome, clean.pieces
     passed = outcome.time - clean.start
     if isinstance(outcome, BlewUp) and isinstance(other, BlewUp):
-        moved = abs(outcome.bracket[1] - other.bracket[1])
-        # An error of a pole's t* is, relative to the distance that is left, one of the last state.
-        return moved / (passed if outcome.exponent is None else outcome.bracket[1] - clean.end)
+        # An error of t* is one of the last state that is kept, relative to the time left there.
+        return abs(outcome.bracket[1] - other.bracket[1]) / (NEAR * passed)
     before = pieces[-2].final if len(pieces) > 1 else clean.initial
     size = max(np.abs(clean.final).max(), np.abs(before).max())
     apart = np.abs(clean.final - noisy.final).max()
@@ -144,12 +152,12 @@ def taylor_steps(
 ) -> Iterator[Piece | Outcome]:
     """The steps, then the outcome, at the current working precision.
 
-    `error` is the relative error of the state from which a blow-up is located; `noise` the relative size of what is
-    added to the state after every step.
+    `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
+    size of what is added to the state after every step.
     """
     order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
-    pole_tolerance = mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits)
+    approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
     parameters = real_arrays(problem.kernel.parameters, problem.parameters)
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
     # size, so that it cannot where the flow rotates them.
@@ -168,7 +176,7 @@ def taylor_steps(
         sizes = [log2_size(size) for size in np.abs(coefficients).max(axis=1)]
         fit = majorant(sizes)
 
-        blow_up = _blow_up(layout, coefficients, fit, problem.start, time, pole_tolerance, error)
+        blow_up = approach.outcome(coefficients, fit, time)
         if blow_up is not None and blow_up.time < problem.end:
             yield blow_up
             return
@@ -235,35 +243,3 @@ def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: floa
     monomials = powers(step, len(components[0]) - 1)
     slopes = [mpmath.fdot([k * c for k, c in enumerate(series)][1:], monomials) for series in components]
     return log2_size(max(map(abs, slopes)) * step * PART) < log2_least
-
-
-def _blow_up(
-    layout: Layout, coefficients: np.ndarray, fit: Majorant, start: Any, time: Any, tolerance: Any, error: Any
-) -> BlewUp | None:
-    """The blow-up ahead, once it is near and its bracket is tight, or as tight as it gets."""
-    passed = time - start
-    radius = power_of_two(fit.log2_radius)
-    if radius > 2 * NEAR * passed:
-        return None
-    if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
-        return None
-    name, block = layout.largest(coefficients[-1])
-    square = square_norm(coefficients[:, block].T.tolist())
-    pole = pole_ahead(square)
-    # A singularity of another array might come first: then the majorant's radius is shorter than the distance.
-    if pole is not None and pole.distance <= min(NEAR * passed, 1.5 * radius) and pole.radius <= tolerance * passed:
-        low = time + pole.distance - pole.radius - error * pole.distance
-        high = time + pole.distance + pole.radius + error * pole.distance
-        return BlewUp(name, (low, high), pole.rate, pole.exponent)
-    if radius < NEAREST * passed:
-        return BlewUp(
-            name,
-            (time, time + 2 * radius),
-            note="not recognised as a power of t* - t: the upper end is twice the radius of convergence there",
-        )
-    return None
-
-
-def _grows(series: np.ndarray) -> bool:
-    """Whether the late coefficients all have the sign of the first: growth towards a real singularity ahead."""
-    return all(series[len(series) // 2:] * series[0] > 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import sympy as sp
 
@@ -130,14 +131,14 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
     )
 
 
-def _check_affine(tilted: sp.Equality, *values_and_result: sp.Equality | tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
+def _check_affine(tilted: sp.Equality, *values_and_result: Any) -> Iterable[sp.Expr]:
     *values, (field, matrix, offset) = values_and_result
     after = field.rhs.xreplace({W: matrix.rhs, c: offset.rhs})
     before = tilted.rhs.replace(lambda e: isinstance(e, LogMGFGradient), partial(_gaussian_value, values))
     before = before.xreplace({value.lhs: value.rhs for value in values if isinstance(value.lhs, sp.MatrixSymbol)})
-    before, after = with_free_inverses([before, after], [Sigma])
+    (before, after), symmetric = with_free_inverses([before, after], [Sigma])
     for dimension in DIMENSIONS:
-        yield from Components(dimension, symmetric=[Sigma]).difference(before, after)
+        yield from Components(dimension, symmetric=symmetric).difference(before, after)
 
 
 def _gaussian_value(values: Iterable[sp.Equality], average: LogMGFGradient) -> sp.MatrixExpr:
@@ -171,6 +172,6 @@ def _check_substitution(
 ) -> Iterable[sp.Expr]:
     names = {relation.lhs: relation.rhs for relation in affine[1:]}
     for before, after in zip(moments, result, strict=True):
-        left, right = with_free_inverses([before.rhs.xreplace(names), after.rhs], [Sigma])
+        (left, right), symmetric = with_free_inverses([before.rhs.xreplace(names), after.rhs], [Sigma])
         for dimension in DIMENSIONS:
-            yield from Components(dimension, symmetric=[Sigma]).difference(left, right)
+            yield from Components(dimension, symmetric=symmetric).difference(left, right)

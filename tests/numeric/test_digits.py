@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from numeric import integrate
 from numeric.integrators import taylor
+from numeric.integrators.blow_up import NEAR, NEAREST
 from numeric.outcome import BlewUp, Finished, StepLimit, StoppedByEvent
 
 DIGITS = [30, 50, 100]
@@ -119,7 +120,7 @@ def test_poles_are_located(kernels, digits, name, initial, time, exponent, rate)
         assert abs(outcome.rate - rate()) < mpmath.mpf(10) ** (5 - digits)
         # The trajectory ends near the pole, its last state correct to the digits asked for.
         assert trajectory.times[-1] < low
-        assert exact - trajectory.times[-1] < taylor.NEAR * exact
+        assert exact - trajectory.times[-1] < NEAR * exact
         state = trajectory.final["x"]
         left = (exact - trajectory.times[-1]) ** float(exponent)
         assert abs(abs(state) * left / rate() - 1) < mpmath.mpf(10) ** -digits
@@ -161,7 +162,7 @@ def test_other_singularities_get_the_best_bracket_and_say_so(kernels, name, init
     outcome = integrate(getattr(kernels, name), initial, (0, 2), parameters, digits=30).outcome
     assert isinstance(outcome, BlewUp)
     assert outcome.bracket[0] < 1 < outcome.bracket[1]
-    assert outcome.bracket[1] - outcome.bracket[0] < 10 * taylor.NEAREST
+    assert outcome.bracket[1] - outcome.bracket[0] < 10 * NEAREST
     assert outcome.exponent is None
     assert "not recognised as a power of t* - t" in str(outcome)
 

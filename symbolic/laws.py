@@ -26,5 +26,18 @@ class WrappedCauchy:
 
 
 @dataclass(frozen=True)
+class AngularCentralGaussian:
+    """Laws on the sphere of y/|y| with y ~ N(0, Σ), Σ positive definite and given up to a positive factor:
+
+    p(x) = Γ(d/2) / (2π^{d/2}) (det Σ)^{−1/2} ⟨x, Σ⁻¹x⟩^{−d/2}.
+    """
+
+
+@dataclass(frozen=True)
 class Tokens:
-    """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens."""
+    """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens.
+
+    `moved_by_group` takes the element of the group that moves all tokens as the parameter, in place of the tokens.
+    """
+
+    moved_by_group: bool = False

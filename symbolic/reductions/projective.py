@@ -254,9 +254,7 @@ def _check_determinant(linear: tuple[sp.Equality, ...], result: sp.Equality) -> 
         yield moved - components(result.rhs).doit()
 
 
-def _check_conserved(
-    determinant: sp.Equality, cross_ratio: sp.Equality, result: sp.Equality
-) -> Iterable[sp.Expr]:
+def _check_conserved(determinant: sp.Equality, cross_ratio: sp.Equality, result: sp.Equality) -> Iterable[sp.Expr]:
     """(log χ)' as the sum of the relative rates of its determinants."""
     relative = determinant.rhs / sp.Determinant(K)
     for dimension in (2, 3):

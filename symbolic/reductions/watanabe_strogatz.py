@@ -18,10 +18,10 @@ from collections.abc import Iterable
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
-from symbolic.circle import A, V, averaged, harmonics, phi, point, tangent, theta, y
+from symbolic.circle import averaged, harmonics, phi, point, tangent, theta, y
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import LinearAttention, beta
+from symbolic.fields import LinearAttention
 from symbolic.laws import Tokens
 from symbolic.notation import Mean, n, rate, without_parts
 from symbolic.reduction import Invariant, Reduction, Variable
@@ -29,7 +29,6 @@ from symbolic.reductions import projective
 from symbolic.reductions.kuramoto_daido import (
     COEFFICIENTS,
     FIELD,
-    ORDER_PARAMETER,
     PARAMETERS,
     P,
     Q,
@@ -95,7 +94,7 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
         *(sp.Eq(symbol, value, evaluate=False) for symbol, value in definitions),
         step="empirical law",
         premises=["moebius", "order_parameter"],
-        why="R is the mean of (α + u)/(1 + ᾱu) = (2α + u + α²ū)/|1 + ᾱu|² over the u_k = e^{iη} w_k on the unit circle.",
+        why="R is the mean of (α + u)/(1 + ᾱu) = (2α + u + α²ū)/|1 + ᾱu|² over the u_k = e^{iη} w_k, of modulus 1.",
         check=_check_empirical,
     )
     _add_projective_equality(derivation, field)
@@ -200,9 +199,7 @@ def _residual(velocity: sp.Expr, map_rate: sp.Expr, mirrored_rate: sp.Expr, angl
 
 
 def _add_cross_ratio(derivation: Derivation) -> None:
-    derivation.define(
-        "cross_ratio", "A cross-ratio of four tokens", sp.Eq(chi, cross_ratio(*waves), evaluate=False)
-    )
+    derivation.define("cross_ratio", "A cross-ratio of four tokens", sp.Eq(chi, cross_ratio(*waves), evaluate=False))
     derivation.conclude(
         "cross_ratio_conserved",
         "It is conserved",
@@ -218,7 +215,7 @@ def _add_cross_ratio(derivation: Derivation) -> None:
         sp.Eq(chi, cross_ratio(*constants), evaluate=False),
         step="cross-ratio under the Möbius map",
         premises=["moebius", "cross_ratio"],
-        why="Möbius maps keep cross-ratios. With three tokens fixed and one of the others, n − 3 of them are independent.",
+        why="Möbius maps keep cross-ratios. With three tokens fixed and one of the others, n − 3 are independent.",
         check=_check_moebius_invariance,
     )
 
@@ -292,9 +289,7 @@ def _check_watanabe_strogatz(
     yield from sp.Poly(sp.cancel(sp.together(residual * sp.denom(image.rhs) ** 2)), w).all_coeffs()
 
 
-def _check_conserved(
-    wave: tuple[sp.Equality, ...], ratio: sp.Equality, result: sp.Equality
-) -> Iterable[sp.Expr]:
+def _check_conserved(wave: tuple[sp.Equality, ...], ratio: sp.Equality, result: sp.Equality) -> Iterable[sp.Expr]:
     moved = sum(ratio.rhs.diff(token) * wave[2].rhs.subs(e, token) for token in waves)
     yield sp.numer(sp.together(moved - result.rhs))
 
@@ -382,7 +377,9 @@ def _check_projective_equality(
     entries = Components(2)
     mean_field = {relation.lhs: entries(relation.rhs) for relation in matrix_form}
     mean_field |= {sp.conjugate(H): sp.conjugate(mean_field[H])}
-    map_rate, angle_rate = (without_parts(relation.rhs).xreplace(mean_field).xreplace(as_gammas) for relation in equations)
+    map_rate, angle_rate = (
+        without_parts(relation.rhs).xreplace(mean_field).xreplace(as_gammas) for relation in equations
+    )
     yield _along(image.rhs, rates) - map_rate
     yield _along(rotation.rhs, rates) - sp.I * angle_rate * rotation.rhs
     identity = {gamma0: sp.S.One, gamma1: sp.S.Zero}

@@ -23,7 +23,7 @@ from sympy.printing.pretty.stringpict import prettyForm
 from symbolic.circle import averaged, phi, point, y
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import AttentionField, beta, x
+from symbolic.fields import AttentionField, LinearAttention, beta, x
 from symbolic.laws import AngularCentralGaussian, WrappedCauchy
 from symbolic.notation import Inner, TimeDerivative, d, rate
 from symbolic.reduction import Invariant, Reduction, Variable
@@ -58,6 +58,9 @@ class SecondMomentOfACG(sp.MatrixExpr):
 
     It does not depend on the scale of Σ, its trace is 1, and M(O Σ Oᵀ) = O M(Σ) Oᵀ for orthogonal O. There is no array
     code for it: its eigenvalues are the integrals that the derivation of the reduction states.
+
+    >>> SecondMomentOfACG(Sigma)
+    M(Sigma)
     """
 
     def __new__(cls, covariance: sp.MatrixExpr) -> SecondMomentOfACG:
@@ -78,12 +81,11 @@ class SecondMomentOfACG(sp.MatrixExpr):
 
 
 def matches(field: object, law: object) -> bool:
-    if not isinstance(law, AngularCentralGaussian):
-        return False
-    return field == FIELD or (is_bilinear(field) and field.space.dimension is None)
+    in_any_dimension = is_bilinear(field) and field.space.dimension is None
+    return isinstance(law, AngularCentralGaussian) and (field == FIELD or in_any_dimension)
 
 
-def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
+def derive(field: LinearAttention, law: AngularCentralGaussian) -> Reduction:
     """Derive the equation of Σ, and on the circle the closed form of M and the equality with Ott–Antonsen."""
     plane = field.space.dimension == 2
     derivation = mean_field_derivation(field) if plane else Derivation("angular_central_gaussian")
@@ -93,7 +95,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
     add_group_action(derivation, field)
     _add_invariance(derivation, field)
     _add_second_moment(derivation, field)
-    definitions = ((M, SecondMomentOfACG(Sigma)),)
+    definitions: tuple[tuple[sp.Basic, sp.Expr], ...] = ((M, SecondMomentOfACG(Sigma)),)
     if plane:
         _add_plane(derivation, field)
         definitions = tuple((relation.lhs, relation.rhs) for relation in derivation["second_moment_matrix"])
@@ -195,7 +197,7 @@ def _add_second_moment(derivation: Derivation, field: AttentionField) -> None:
     )
 
 
-def _add_plane(derivation: Derivation, field: AttentionField) -> None:
+def _add_plane(derivation: Derivation, field: LinearAttention) -> None:
     """At d = 2: the moments in closed form, the order parameter, and its Ott–Antonsen equation."""
     derivation.conclude(
         "plane_moments",

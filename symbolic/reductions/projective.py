@@ -12,6 +12,7 @@ G acts as an element of the projective group: G and c G move the tokens alike.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeGuard
 
 import sympy as sp
 
@@ -46,12 +47,12 @@ SIZES = ((2, 2), (3, 2), (2, 3))
 
 
 def matches(field: object, law: object) -> bool:
-    return law == Tokens(moved_by_group=True) and is_bilinear(field) and field.space.dimension is None
+    return is_bilinear(field) and field.space.dimension is None and law == Tokens(moved_by_group=True)
 
 
-def is_bilinear(field: object) -> bool:
-    """Whether a field on the sphere weighs ∫ c⟨Lx, Ry⟩ V y dm(y), which is linear in x and in yyᵀ."""
-    if not isinstance(field, AttentionField) or field.normalised or field.weighting != s:
+def is_bilinear(field: object) -> TypeGuard[LinearAttention]:
+    """Whether a field is ∫ c⟨Lx, Ry⟩ V y dm(y) on the sphere, summed over heads: linear in x and in yyᵀ."""
+    if not isinstance(field, LinearAttention) or field.weighting != s:
         return False
     scores = [head.score.as_independent(Inner, as_Add=False)[1] for head in field.attention_heads]
     return isinstance(field.space, Sphere) and all(
@@ -59,7 +60,7 @@ def is_bilinear(field: object) -> bool:
     )
 
 
-def derive(field: AttentionField, law: Tokens) -> Reduction:
+def derive(field: LinearAttention, law: Tokens) -> Reduction:
     """Derive the equation of the matrix that moves all tokens."""
     derivation = Derivation("projective")
     derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity(), evaluate=False))

@@ -135,7 +135,11 @@ def moebius(wave: sp.Expr) -> sp.Expr:
 
 
 def cross_ratio(first: sp.Expr, second: sp.Expr, third: sp.Expr, fourth: sp.Expr) -> sp.Expr:
-    """(e₁ − e₃)(e₂ − e₄) / ((e₁ − e₄)(e₂ − e₃))."""
+    """(e₁ − e₃)(e₂ − e₄) / ((e₁ − e₄)(e₂ − e₃)).
+
+    >>> cross_ratio(*map(sp.Integer, range(4)))
+    4/3
+    """
     return (first - third) * (second - fourth) / ((first - fourth) * (second - third))
 
 
@@ -312,7 +316,7 @@ def _check_empirical(
         value = Components(2, sizes={n: 2}, values=_matrices(values))(relation.rhs)
         values[relation.lhs] = value.xreplace(values) if isinstance(value, sp.Expr) else value
     angles = [angle + eta for angle in components(psi)]
-    in_waves = {}
+    in_waves: dict[sp.Expr, sp.Expr] = {}
     for angle, image in zip(angles, images, strict=True):
         in_waves |= {sp.cos(angle): (image + 1 / image) / 2, sp.sin(angle): (image - 1 / image) / (2 * sp.I)}
     mean = sum(mapping[0].rhs.subs(zeta, image / w) for image in images) / len(images)

@@ -10,13 +10,14 @@
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
-from symbolic.laws import Gaussian, GaussianMixture, SecondMoment, Tokens, WrappedCauchy
+from symbolic.laws import AngularCentralGaussian, Gaussian, GaussianMixture, SecondMoment, Tokens, WrappedCauchy
 from symbolic.reduction import ClosureUndecided, Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
 from symbolic.specialise import specialise
 
 __all__ = [
+    "AngularCentralGaussian",
     "AttentionField",
     "ClosureUndecided",
     "Derivation",

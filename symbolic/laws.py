@@ -55,13 +55,33 @@ class WrappedCauchy(Law):
 
 
 @dataclass(frozen=True)
-class Tokens(Law):
-    """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens."""
+class AngularCentralGaussian(Law):
+    """Laws on the sphere of y/|y| with y ~ N(0, Σ), Σ positive definite and given up to a positive factor:
 
+    p(x) = Γ(d/2) / (2π^{d/2}) (det Σ)^{−1/2} ⟨x, Σ⁻¹x⟩^{−d/2}.
+    """
+
+    lives_on: ClassVar[str] = "spheres, space=Sphere(d)"
+
+    def admits(self, space: Space) -> bool:
+        return isinstance(space, Sphere)
+
+
+@dataclass(frozen=True)
+class Tokens(Law):
+    """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens.
+
+    `moved_by_group` takes the element of the group that moves all tokens as the parameter, in place of the tokens.
+    """
+
+    moved_by_group: bool = False
     lives_on: ClassVar[str] = "every space"
 
     def admits(self, space: Space) -> bool:
         return True
+
+    def __str__(self) -> str:
+        return "Tokens(moved_by_group=True)" if self.moved_by_group else "Tokens()"
 
 
 @dataclass(frozen=True)

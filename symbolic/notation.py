@@ -52,7 +52,7 @@ class Average(sp.Expr):
 
 
 class VectorAverage(sp.MatrixExpr):
-    """The average ∫ f(y) dm(y) of a column vector f over a law m."""
+    """The average ∫ f(y) dm(y) of a column vector or a matrix f over a law m."""
 
     def __new__(cls, integrand: sp.MatrixExpr, variable: sp.Basic, law: sp.Symbol = m) -> VectorAverage:
         return sp.Basic.__new__(cls, integrand, variable, law)

@@ -66,7 +66,7 @@ CANONICAL = {"kuramoto_daido": (FIELD, Tokens())}
 
 
 def matches(field: object, law: object) -> bool:
-    return field == FIELD and isinstance(law, Tokens)
+    return field == FIELD and law == Tokens()
 
 
 def derive(field: LinearAttention, law: Tokens) -> Reduction:

@@ -10,7 +10,7 @@
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
-from symbolic.laws import Gaussian, Tokens, WrappedCauchy
+from symbolic.laws import Equiangular, Gaussian, Tokens, WrappedCauchy
 from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
@@ -19,6 +19,7 @@ from symbolic.specialise import specialise
 __all__ = [
     "AttentionField",
     "Derivation",
+    "Equiangular",
     "Euclidean",
     "ExponentialAttention",
     "FirstIntegral",

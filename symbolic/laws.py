@@ -28,3 +28,11 @@ class WrappedCauchy:
 @dataclass(frozen=True)
 class Tokens:
     """The empirical law m = (1/n) Σ_j δ_{x_j} of finitely many tokens."""
+
+
+@dataclass(frozen=True)
+class Equiangular:
+    """The empirical laws of n unit tokens with one inner product ρ = ⟨x_i, x_j⟩ for all i ≠ j.
+
+    They exist for −1/(n − 1) ≤ ρ ≤ 1: corners of a regular simplex at the lower end, one point at the upper.
+    """

@@ -42,7 +42,7 @@ def function_name(applied: sp.MatrixExpr) -> str:
     """The name of a function applied entry by entry: exp for Lambda(s, exp(s))."""
     variable = applied.function.variables[0]
     body = applied.function(variable)
-    return type(body).__name__ if body == body.func(variable) else str(body)
+    return type(body).__name__ if body.args == (variable,) else str(body)
 
 
 def system_text(relations: Iterable[sp.Equality]) -> str:

@@ -18,7 +18,18 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import FEED_FORWARD_A, AttentionField, LinearAttention, SoftmaxAttention, V, b, s, x, y
+from symbolic.fields import (
+    FEED_FORWARD_A,
+    AttentionField,
+    ExponentialAttention,
+    LinearAttention,
+    SoftmaxAttention,
+    V,
+    b,
+    s,
+    x,
+    y,
+)
 from symbolic.laws import Tokens
 from symbolic.notation import Average, Inner, d, n, rate
 from symbolic.reduction import Reduction, Variable
@@ -36,6 +47,7 @@ ONES = sp.OneMatrix(n, 1)
 CANONICAL = {
     "softmax_tokens": (SoftmaxAttention(feed_forward="affine"), Tokens()),
     "softmax_tokens_sphere": (SoftmaxAttention(space=Sphere()), Tokens()),
+    "exponential_tokens_sphere": (ExponentialAttention(space=Sphere()), Tokens()),
     "linear_tokens": (LinearAttention(), Tokens()),
     "linear_tokens_sphere": (LinearAttention(space=Sphere()), Tokens()),
 }

@@ -11,13 +11,14 @@ from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
 from symbolic.laws import Equiangular, Gaussian, Tokens, WrappedCauchy
-from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
+from symbolic.reduction import ClosureUndecided, Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
 from symbolic.specialise import specialise
 
 __all__ = [
     "AttentionField",
+    "ClosureUndecided",
     "Derivation",
     "Equiangular",
     "Euclidean",

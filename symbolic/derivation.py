@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import sympy as sp
 
-from symbolic.zero import Undecided, Witness, first_witness
+from symbolic.zero import Undecided, Witness, nonzero_witness
 
 #: Maps the relations of the premises, then the conclusion's, to expressions that must vanish identically.
 Check = Callable[..., Iterable[sp.Expr]]
@@ -138,16 +138,18 @@ class Derivation:
         step = self.steps[name]
         begin = time.perf_counter()
         relations = [self[key] for key in (*step.premises, step.conclusion)]
-        residuals = list(step.check(*relations))
-        if not residuals:
+        identities = 0
+        for residual in step.check(*relations):
+            try:
+                witness = nonzero_witness(sp.sympify(residual))
+            except Undecided as undecided:
+                raise StepFailed(step, undecided) from undecided
+            if witness is not None:
+                raise StepFailed(step, witness)
+            identities += 1
+        if identities == 0:
             raise ValueError(f"step '{step.name}': its check yields no identity, so it cannot fail")
-        try:
-            witness = first_witness(residuals)
-        except Undecided as undecided:
-            raise StepFailed(step, undecided) from undecided
-        if witness is not None:
-            raise StepFailed(step, witness)
-        return StepResult(step, len(residuals), time.perf_counter() - begin)
+        return StepResult(step, identities, time.perf_counter() - begin)
 
     def with_equation(self, key: str, *relations: sp.Equality) -> Derivation:
         """A copy in which one equation is replaced: how controls and tests plant an error."""

@@ -14,6 +14,9 @@ class Gaussian:
 
     factored: bool = False
 
+    def __str__(self) -> str:
+        return "Gaussian(factored=True)" if self.factored else "Gaussian()"
+
 
 @dataclass(frozen=True)
 class WrappedCauchy:

@@ -140,11 +140,12 @@ def _docstring(reduction: Reduction) -> str:
     plain = _Plain({"order": None}).doprint
     relations = [f"{symbol} = {plain(value)}" for symbol, value in reduction.definitions]
     relations += [f"{state.symbol}' = {plain(reduction.equations[state.symbol])}" for state in reduction.state]
-    lines = [f'"""{reduction.title.rstrip(".")}.', ""]
+    lines = [f"{reduction.title.rstrip('.')}.", ""]
     for relation in relations:
         lines += textwrap.wrap(relation, 116, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
-    lines += ["", f"Generated from the reduction {reduction.name}: change its derivation, not this file.", '"""']
-    return "\n".join(lines)
+    lines += ["", f"Generated from the reduction {reduction.name}: change its derivation, not this file.", ""]
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
+    return f'"""{text}"""'
 
 
 def _arguments_text(constant: str, variables: Sequence[Variable]) -> str:

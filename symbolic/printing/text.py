@@ -48,11 +48,12 @@ def function_name(applied: sp.MatrixExpr) -> str:
 def system_text(relations: Iterable[sp.Equality]) -> str:
     """Equations one below the other.
 
-    >>> print(system_text([sp.Eq(sp.Symbol("xdot"), 2 * sp.Symbol("x"))]))
-    ẋ = 2⋅x
+    >>> print(system_text([sp.Eq(sp.Symbol("y"), 2 * sp.Symbol("x"))]))
+    y = 2⋅x
     """
     printer = Printer()
-    return "\n".join(printer.doprint(relation) for relation in relations)
+    lines = "\n".join(printer.doprint(relation) for relation in relations).split("\n")
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def derivation_text(derivation: Derivation) -> str:

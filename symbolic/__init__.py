@@ -10,7 +10,8 @@
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
-from symbolic.laws import Equiangular, Gaussian, Tokens, WrappedCauchy
+from symbolic.laws import Equiangular, Gaussian, GaussianOrbit, Tokens, WrappedCauchy
+from symbolic.normal_forms import bernoulli_solution, congruence_normal_form
 from symbolic.reduction import ClosureUndecided, Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
@@ -25,6 +26,7 @@ __all__ = [
     "ExponentialAttention",
     "FirstIntegral",
     "Gaussian",
+    "GaussianOrbit",
     "Invariant",
     "L2Attention",
     "LinearAttention",
@@ -36,7 +38,9 @@ __all__ = [
     "Tokens",
     "Variable",
     "WrappedCauchy",
+    "bernoulli_solution",
     "canonical_reductions",
+    "congruence_normal_form",
     "find_invariants",
     "reduce",
     "specialise",

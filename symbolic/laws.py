@@ -19,6 +19,11 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class GaussianOrbit:
+    """The images N(Gμ₀ + g, GΣ₀Gᵀ) of one normal law under affine maps x ↦ Gx + g, the maps as their parameters."""
+
+
+@dataclass(frozen=True)
 class WrappedCauchy:
     """Laws on the circle whose doubled angle Ξ = 2θ has the Poisson kernel as its density,
 

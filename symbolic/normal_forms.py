@@ -12,15 +12,16 @@ from collections.abc import Iterable
 
 import sympy as sp
 
+from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import FEED_FORWARD_A as A
 from symbolic.fields import B, SoftmaxAttention, V
+from symbolic.gaussian_averages import Sigma
 from symbolic.laws import Gaussian
 from symbolic.matrix_calculus import expand_matrix, in_letters, symmetrise, time_derivative
 from symbolic.notation import d, rate
 from symbolic.reductions import reduce
 from symbolic.reductions.gaussian_factor import L, r
-from symbolic.reductions.gaussian_moments import Sigma
 
 #: The square root of B, the covariance seen through it, and the matrices that act there.
 ROOT = sp.MatrixSymbol("T", d, d)
@@ -179,23 +180,29 @@ def _values(*relations: sp.Equality) -> dict[sp.Basic, sp.Expr]:
     return {relation.lhs: relation.rhs for relation in relations}
 
 
+def _vanishes(expression: sp.MatrixExpr, symmetric: Iterable[sp.MatrixSymbol] = ()) -> Iterable[sp.Expr]:
+    """For numbers in place of matrices, where most errors show, and in letters, which proves it for every d and r."""
+    yield from Components(1, sizes={r: 1})(expression)
+    yield in_letters(expression, symmetric)
+
+
 def _check_congruence(
     moments: tuple[sp.Equality, ...], root: tuple[sp.Equality, ...], result: sp.Equality
 ) -> Iterable[sp.Expr]:
     score, seen, *_ = root
     moved = time_derivative(seen.rhs, {Sigma: moments[1].rhs}).xreplace(_values(score))
-    yield in_letters(moved - result.rhs.xreplace(_values(*root)), symmetric=[ROOT, Sigma])
+    yield from _vanishes(moved - result.rhs.xreplace(_values(*root)), symmetric=[ROOT, Sigma])
 
 
 def _check_bernoulli(
     moments: tuple[sp.Equality, ...], scalar: tuple[sp.Equality, ...], result: sp.Equality
 ) -> Iterable[sp.Expr]:
-    yield in_letters((moments[1].rhs - result.rhs).xreplace(_values(*scalar)))
+    yield from _vanishes((moments[1].rhs - result.rhs).xreplace(_values(*scalar)))
 
 
 def _check_precision(bernoulli: sp.Equality, inverse: sp.Equality, result: sp.Equality) -> Iterable[sp.Expr]:
     moved = time_derivative(inverse.rhs, {Sigma: bernoulli.rhs})
-    yield in_letters(moved - result.rhs.xreplace(_values(inverse)))
+    yield from _vanishes(moved - result.rhs.xreplace(_values(inverse)))
 
 
 def _check_precision_solution(
@@ -210,9 +217,9 @@ def _solves(
     """The solution obeys the equation, and has the value `start` at t = 0."""
     exponential, integral, *initial = propagator
     moved = time_derivative(solution.rhs, {E: exponential.rhs, C: integral.rhs})
-    yield in_letters(moved - equation.rhs.xreplace(_values(solution)))
+    yield from _vanishes(moved - equation.rhs.xreplace(_values(solution)))
     at_start = dict(zip((E, C), (relation.rhs for relation in initial), strict=True))
-    yield in_letters(solution.rhs.xreplace(at_start) - start)
+    yield from _vanishes(solution.rhs.xreplace(at_start) - start)
 
 
 def _check_closed_form(
@@ -230,12 +237,13 @@ def _check_closed_form(
         C: square.T.inverse() * (sp.Identity(d) - D) * square.inverse(),
     }
     product = precision.rhs * result.rhs.subs(r, d)
-    yield in_letters(product.xreplace(values) - sp.Identity(d))
+    yield from _vanishes(product.xreplace(values) - sp.Identity(d))
 
 
 def _check_blow_up(closed: sp.Equality, result: sp.Equality) -> Iterable[sp.Expr]:
-    residual = in_letters((result.lhs - result.rhs).xreplace(_values(closed)))
+    residual = (result.lhs - result.rhs).xreplace(_values(closed))
+    yield from Components(1, sizes={r: 1})(residual)
     # LᵀCL = I − D, so that the inverse is D⁻¹.
     letters = [in_letters(factor) for factor in (L.T, C, L)]
     D = sp.Symbol("D", commutative=False)
-    yield sp.expand(residual.subs(sp.Mul(*letters), 1 - D))
+    yield sp.expand(in_letters(residual).subs(sp.Mul(*letters), 1 - D))

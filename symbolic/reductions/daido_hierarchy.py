@@ -372,7 +372,7 @@ def _check_coupling(
     yield from residual(_at_waves(at_identity, sp.S.Zero))
 
 
-def _check_polynomial(fourier: tuple[sp.Equality, ...], result: object) -> Iterable[sp.Expr]:
+def _check_polynomial(fourier: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
     coefficients = {relation.lhs: relation.rhs for relation in result}
     series = fourier[0].rhs.doit().replace(w, lambda i: coefficients[w(abs(i))])
     yield from _harmonics(fourier[0].lhs - series, delta)
@@ -417,12 +417,14 @@ def _check_recurrence(
     factor, growth = coefficients.rhs / bessel, bessel.args[1]
 
     def series(number: sp.Expr, i: sp.Expr) -> sp.Expr:
-        """The coefficient of z^{number + 2i} in w_number."""
-        return factor / 2 ** (number + 2 * i) / (sp.factorial(i) * sp.factorial(number + i))
+        """The coefficient of z^{number + 2i} in I_number(z)."""
+        return 1 / (2 ** (number + 2 * i) * sp.factorial(i) * sp.factorial(number + i))
 
-    # w_{l−1} and w_{l+1} have this power at i and i − 1; a multiple of w_l/z has it at i.
+    # w_{l−1} and w_{l+1} have this power at i and i − 1; a multiple of I_l(z)/z has it at i.
     at_power = (
-        coupling[0].rhs.subs(l, order).replace(w, lambda number: series(number, index + (order - 1 - number) / 2))
+        coupling[0]
+        .rhs.subs(l, order)
+        .replace(w, lambda number: factor.subs(j, number) * series(number, index + (order - 1 - number) / 2))
     )
-    multiple = sp.simplify(result.rhs.subs(l, order) * growth / (factor * sp.besseli(order, growth)))
-    yield sp.gammasimp((at_power - multiple * series(order, index)).rewrite(sp.gamma))
+    multiple = sp.simplify(result.rhs.subs(l, order) * growth / sp.besseli(order, growth))
+    yield sp.expand(sp.gammasimp((at_power - multiple * series(order, index)).rewrite(sp.gamma)))

@@ -17,11 +17,12 @@ import sympy as sp
 from symbolic.components import DIMENSIONS, Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, x
+from symbolic.gaussian_averages import Sigma, mu
 from symbolic.laws import Gaussian, GaussianOrbit
 from symbolic.notation import d, rate
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import gaussian_moments
-from symbolic.reductions.gaussian_moments import FIELD, Sigma, W, c, mu
+from symbolic.reductions.gaussian_moments import FIELD, W, c
 
 G = sp.MatrixSymbol("G", d, d)
 g = sp.MatrixSymbol("g", d, 1)

@@ -123,17 +123,18 @@ def mixture_instance(field: AttentionField) -> Instance:
     return _on_the_line(field, lambda at: log_density(at).subs(values), tangents, values)
 
 
-def circle_instance(field: AttentionField) -> Instance:
-    """Angles uniform on a half circle, so that the doubled angle is uniform: R = 0 in the wrapped Cauchy family.
+def circle_instance(field: AttentionField, arc: sp.Expr = sp.pi / 2) -> Instance:
+    """Angles uniform on (−arc, arc): for π/2 the law R = 0 of the wrapped Cauchy family, for π the uniform one, Σ = I,
+    of the angular central Gaussian family.
 
-    There the tangent functions are cos 2θ and sin 2θ.
+    The tangent functions of both at this law are cos 2θ and sin 2θ.
     """
     components = Components(2, values={x: point(theta), y: point(phi)}, angle=phi)
     names: dict[sp.Basic, sp.Expr] = {}
     expression = (tangent(theta).T * components(field.velocity()))[0]
     expression = _with_numbers(expression, {theta, phi, m}, names)
     expression = expression.replace(
-        Average, lambda integrand, variable, law: sp.Integral(integrand / sp.pi, (variable, -sp.pi / 2, sp.pi / 2))
+        Average, lambda integrand, variable, law: sp.Integral(integrand / (2 * arc), (variable, -arc, arc))
     ).subs(theta, q)
     return Instance(expression, sp.S.Zero, [sp.cos(2 * q), sp.sin(2 * q)], names)
 

@@ -21,12 +21,13 @@ import sympy as sp
 from sympy.printing.pretty.stringpict import prettyForm
 
 from symbolic.circle import averaged, phi, point, y
+from symbolic.closure import circle_instance, refuse
 from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, LinearAttention, beta, x
 from symbolic.laws import AngularCentralGaussian, WrappedCauchy
 from symbolic.notation import Inner, TimeDerivative, d, rate
-from symbolic.reduction import Invariant, Reduction, Variable
+from symbolic.reduction import ClosureUndecided, Invariant, Reduction, Variable
 from symbolic.reductions import ott_antonsen
 from symbolic.reductions.kuramoto_daido import FIELD, PARAMETERS, P, Q, R, mean_field_derivation
 from symbolic.reductions.projective import G, M, W, add_group_action, dimensions, in_dimension, is_bilinear, x0
@@ -81,12 +82,23 @@ class SecondMomentOfACG(sp.MatrixExpr):
 
 
 def matches(field: object, law: object) -> bool:
-    in_any_dimension = is_bilinear(field) and field.space.dimension is None
-    return isinstance(law, AngularCentralGaussian) and (field == FIELD or in_any_dimension)
+    return isinstance(field, AttentionField) and isinstance(law, AngularCentralGaussian)
 
 
-def derive(field: LinearAttention, law: AngularCentralGaussian) -> Reduction:
-    """Derive the equation of Σ, and on the circle the closed form of M and the equality with Ott–Antonsen."""
+def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
+    """Derive the equation of Σ, and on the circle the closed form of M and the equality with Ott–Antonsen.
+
+    Raises
+    ------
+    NotClosed, ClosureUndecided
+        For other fields than linear attention. An instance on the circle also refuses a field on spheres of every
+        dimension, but not one on a sphere of another given dimension.
+    """
+    if field != FIELD and not (is_bilinear(field) and field.space.dimension is None):
+        if field.space.dimension not in (None, 2):
+            why = "no derivation covers it, and instances are known on the circle only."
+            raise ClosureUndecided(field, law, field.velocity(), why)
+        refuse(field, law, circle_instance(field, sp.pi), field.velocity())
     plane = field.space.dimension == 2
     derivation = mean_field_derivation(field) if plane else Derivation("angular_central_gaussian")
     derivation.name = "angular_central_gaussian"

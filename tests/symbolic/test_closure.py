@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 from symbolic import (
+    AngularCentralGaussian,
     ClosureUndecided,
     Euclidean,
     ExponentialAttention,
@@ -65,6 +66,9 @@ NOT_CLOSED = [
     (LinearAttention(weighting=s**2, space=circle), WrappedCauchy()),
     (LinearAttention(weighting=s**3, space=circle), WrappedCauchy()),
     (LinearAttention(weighting=s**4, space=circle), WrappedCauchy()),
+    (SoftmaxAttention(space=circle), AngularCentralGaussian()),
+    (ExponentialAttention(space=Sphere()), AngularCentralGaussian()),
+    (LinearAttention(weighting=s**3, space=Sphere()), AngularCentralGaussian()),
 ]
 
 

@@ -9,7 +9,7 @@
 
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
-from symbolic.invariants import FirstIntegral, find_invariants
+from symbolic.invariants import FirstIntegral, Reversibility, find_invariants, find_reversibility
 from symbolic.laws import Gaussian, Tokens, WrappedCauchy
 from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
@@ -28,6 +28,7 @@ __all__ = [
     "LinearAttention",
     "NotClosed",
     "Reduction",
+    "Reversibility",
     "SoftmaxAttention",
     "Sphere",
     "StepFailed",
@@ -36,6 +37,7 @@ __all__ = [
     "WrappedCauchy",
     "canonical_reductions",
     "find_invariants",
+    "find_reversibility",
     "reduce",
     "specialise",
 ]

@@ -8,6 +8,7 @@
 """
 
 from symbolic.derivation import Derivation, StepFailed
+from symbolic.equilibria import Equilibrium, SaddleNode, equilibria, saddle_nodes
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, Reversibility, find_invariants, find_reversibility
 from symbolic.laws import Gaussian, Tokens, WrappedCauchy
@@ -19,6 +20,7 @@ from symbolic.specialise import specialise
 __all__ = [
     "AttentionField",
     "Derivation",
+    "Equilibrium",
     "Euclidean",
     "ExponentialAttention",
     "FirstIntegral",
@@ -29,6 +31,7 @@ __all__ = [
     "NotClosed",
     "Reduction",
     "Reversibility",
+    "SaddleNode",
     "SoftmaxAttention",
     "Sphere",
     "StepFailed",
@@ -36,8 +39,10 @@ __all__ = [
     "Variable",
     "WrappedCauchy",
     "canonical_reductions",
+    "equilibria",
     "find_invariants",
     "find_reversibility",
     "reduce",
+    "saddle_nodes",
     "specialise",
 ]

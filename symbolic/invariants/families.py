@@ -83,20 +83,24 @@ def _cases(
         yield values
         return
     split = [factors for factors in split if not any(set(other) < set(factors) for other in split)]
-    shortest = min(split, key=lambda factors: (len(factors), sum(len(sp.Add.make_args(f)) for f in factors)))
-    if len(shortest) > 1 and not any(len(factors) == 1 for factors in split):
-        rest = [sp.Mul(*factors) for factors in split if factors is not shortest]
-        for i, factor in enumerate(shortest):
-            yield from _cases([factor, *rest], unknowns, values, [*nonzero, *shortest[:i]])
-        return
     simple = [factors[0] for factors in split if len(factors) == 1]
     for condition in simple:
-        roots = _roots_of_squares(condition, unknowns)
+        roots = roots_of_squares(condition, unknowns)
         if roots is not None:
             rest = [sp.Mul(*factors) for factors in split if factors != [condition]]
             yield from _cases([*roots, *rest], unknowns, values, nonzero)
             return
-    condition, unknown, coefficient = _pivot(simple, unknowns, nonzero)
+    products = [factors for factors in split if len(factors) > 1]
+    pivot = _pivot(simple, unknowns, nonzero)
+    if products and (pivot is None or _factors(pivot[2], unknowns, nonzero)):
+        shortest = min(products, key=lambda factors: (len(factors), sum(len(sp.Add.make_args(f)) for f in factors)))
+        rest = [sp.Mul(*factors) for factors in split if factors is not shortest]
+        for i, factor in enumerate(shortest):
+            yield from _cases([factor, *rest], unknowns, values, [*nonzero, *shortest[:i]])
+        return
+    if pivot is None:
+        raise Unsolved(f"neither linear in a parameter nor a sum of squares: {', '.join(map(str, simple))}")
+    condition, unknown, coefficient = pivot
     rest = [sp.Mul(*factors) for factors in split if factors != [condition]]
     constant = sp.expand(condition - coefficient * unknown)
     solution = sp.cancel(-constant / coefficient)
@@ -127,12 +131,14 @@ def _irreducible(polynomial: sp.Expr) -> tuple[sp.Expr, ...]:
     return tuple(factor for factor, _ in sp.factor_list(polynomial)[1])
 
 
-def _roots_of_squares(condition: sp.Expr, unknowns: Sequence[sp.Symbol]) -> list[sp.Expr] | None:
+def roots_of_squares(condition: sp.Expr, unknowns: Sequence[sp.Symbol]) -> list[sp.Expr] | None:
     """What must vanish for a sum of squares to vanish, such as (k − 1)² a² + b²; None for any other polynomial.
 
     Its terms are squares as monomials in the unknowns, or in all of them but one, or it becomes such a sum by
     completing the square in one unknown after the other.
     """
+    if condition == 0:
+        return []
     for i, unknown in enumerate([None, *unknowns]):
         variables = [other for other in unknowns if other != unknown] if i else list(unknowns)
         if condition.free_symbols & set(variables):
@@ -143,7 +149,7 @@ def _roots_of_squares(condition: sp.Expr, unknowns: Sequence[sp.Symbol]) -> list
         if sp.degree(condition, unknown) == 2:
             leading, linear, constant = sp.Poly(condition, unknown).all_coeffs()
             if leading.is_positive and linear != 0:
-                rest = _roots_of_squares(sp.expand(constant - linear**2 / (4 * leading)), unknowns)
+                rest = roots_of_squares(sp.expand(constant - linear**2 / (4 * leading)), unknowns)
                 if rest is not None:
                     return [2 * leading * unknown + linear, *rest]
     return None
@@ -160,7 +166,7 @@ def _square_root(coefficient: sp.Expr, variables: Sequence[sp.Symbol], powers: S
 
 def _pivot(
     conditions: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol], nonzero: Sequence[sp.Expr]
-) -> tuple[sp.Expr, sp.Symbol, sp.Expr]:
+) -> tuple[sp.Expr, sp.Symbol, sp.Expr] | None:
     """A condition, an unknown in which it is linear, and its coefficient, as simple as there is."""
     pivots = [
         (condition, unknown, condition.coeff(unknown))
@@ -168,15 +174,13 @@ def _pivot(
         for unknown in unknowns
         if unknown in condition.free_symbols and sp.degree(condition, unknown) == 1
     ]
-    if not pivots:
-        raise Unsolved(f"neither linear in a parameter nor a sum of squares: {', '.join(map(str, conditions))}")
 
     def cost(pivot: tuple[sp.Expr, sp.Symbol, sp.Expr]) -> tuple[int, int, int]:
         _, unknown, coefficient = pivot
         open_factors = _factors(coefficient, unknowns, nonzero)
         return len(open_factors), len(sp.Add.make_args(coefficient)), -unknowns.index(unknown)
 
-    return min(pivots, key=cost)
+    return min(pivots, key=cost, default=None)
 
 
 def _family(values: Mapping[sp.Symbol, sp.Expr], visible: Sequence[sp.Symbol]) -> Family:

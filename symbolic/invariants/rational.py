@@ -65,10 +65,9 @@ def rational_integral(reduction: Reduction, degree: int) -> tuple[FirstIntegral,
     if free:
         raise ValueError(f"reduction: a rational first integral needs numbers for {', '.join(sorted(map(str, free)))}")
     for size in range(1, degree + 1):
-        curves = [_curve_of_orbit(reduced, start, size) for start in STARTS]
-        if None in curves:
+        first, second = (_curve_of_orbit(reduced, start, size) for start in STARTS)
+        if first is None or second is None:
             continue
-        first, second = curves
         if sp.expand(_rate(reduced, first) * second - first * _rate(reduced, second)) == 0:
             pole = dict(zip((x, y), POLE, strict=True))
             denominator = sp.expand(first * second.subs(pole) - second * first.subs(pole))

@@ -59,12 +59,11 @@ def solution_families(
     [{a: 0}, {c: 1, b: 0}]
     """
     visible = [unknown for unknown in unknowns if unknown not in hidden]
-    candidates = [_family(values, visible) for values in _cases(list(conditions), list(unknowns))]
-    candidates.sort(key=lambda family: -family.dimension)
+    cases = sorted(_cases(list(conditions), list(unknowns)), key=lambda values: -_dimension(values, visible))
     families: list[Family] = []
-    for candidate in candidates:
-        if not any(candidate.values in family for family in families):
-            families.append(candidate)
+    for values in cases:
+        if not any(values in family for family in families):
+            families.append(_family(values, visible))
     return families
 
 
@@ -139,6 +138,8 @@ def roots_of_squares(condition: sp.Expr, unknowns: Sequence[sp.Symbol]) -> list[
     """
     if condition == 0:
         return []
+    if any(sp.degree(condition, unknown) == 1 for unknown in unknowns):
+        return None
     for i, unknown in enumerate([None, *unknowns]):
         variables = [other for other in unknowns if other != unknown] if i else list(unknowns)
         if condition.free_symbols & set(variables):

@@ -6,8 +6,10 @@ Both search the field without its common factors, which change the speed along o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sympy as sp
+from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
 from symbolic.invariants.planar import (
@@ -109,29 +111,30 @@ def _curve_of_orbit(field: Field, start: tuple[sp.Rational, sp.Rational], degree
     monomials = _monomials(degree)
     order = len(monomials) + EXTRA_ORDERS
     series = _orbit_series(field, start, order)
-    columns = [_along(monomial, series, order) for monomial in monomials]
-    kernel = _nullspace(sp.Matrix(columns).T.tolist())
+    columns = [_along(sp.Poly(monomial, x, y), series, order) for monomial in monomials]
+    kernel = DomainMatrix(columns, (len(monomials), order), QQ).transpose().nullspace().to_Matrix().tolist()
     return sum(c * m for c, m in zip(kernel[0], monomials, strict=True)) if kernel else None
 
 
-def _orbit_series(field: Field, start: tuple[sp.Rational, sp.Rational], order: int) -> list[list[sp.Rational]]:
+def _orbit_series(field: Field, start: tuple[sp.Rational, sp.Rational], order: int) -> list[list[Any]]:
     """The Taylor coefficients of x(t) and y(t): (n + 1) x_{n+1} is the n-th coefficient of F along the orbit."""
-    series = [[coordinate] for coordinate in start]
+    polynomials = [sp.Poly(component, x, y) for component in field]
+    series = [[QQ.from_sympy(coordinate)] for coordinate in start]
     for n in range(order - 1):
-        rates = [_along(component, series, n + 1)[n] for component in field]
+        rates = [_along(polynomial, series, n + 1)[n] for polynomial in polynomials]
         for coefficients, rate in zip(series, rates, strict=True):
             coefficients.append(rate / (n + 1))
     return series
 
 
-def _along(polynomial: sp.Expr, series: list[list[sp.Rational]], order: int) -> list[sp.Rational]:
+def _along(polynomial: sp.Poly, series: list[list[Any]], order: int) -> list[Any]:
     """The first Taylor coefficients of a polynomial along an orbit."""
-    total = [sp.S.Zero] * order
-    for powers, coefficient in sp.Poly(polynomial, x, y).terms():
-        term = [coefficient] + [sp.S.Zero] * (order - 1)
+    total = [QQ.zero] * order
+    for powers, coefficient in polynomial.terms():
+        term = [QQ.from_sympy(coefficient)] + [QQ.zero] * (order - 1)
         for factor, power in zip(series, powers, strict=True):
             for _ in range(power):
-                term = [sum(term[i] * factor[n - i] for i in range(n + 1)) for n in range(order)]
+                term = [sum((term[i] * factor[n - i] for i in range(n + 1)), QQ.zero) for n in range(order)]
         total = [a + b for a, b in zip(total, term, strict=True)]
     return total
 

@@ -101,15 +101,13 @@ def rhs_text(reduction: Reduction) -> str:
         results.append(names[rate] + ("[..., 0]" if len(variable.shape) == 1 else ""))
     header = ", ".join([*(names[node] for node in system.inputs), "xp=np"])
     states = ", ".join(variable.name for variable in system.state)
-    return "\n".join(
-        [
-            f"def rhs({header}):",
-            f'    """Time derivatives of {states}; `xp` offers the array functions."""',
-            *opening_lines(system, used, names, columns=system.variables),
-            *lines,
-            f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
-        ]
-    )
+    return "\n".join([
+        f"def rhs({header}):",
+        f'    """Time derivatives of {states}; `xp` offers the array functions."""',
+        *opening_lines(system, used, names, columns=system.variables),
+        *lines,
+        f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
+    ])
 
 
 def _canonical_text(expression: sp.Basic, bound: Mapping[sp.Basic, str] | None = None) -> str:

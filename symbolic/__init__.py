@@ -8,8 +8,9 @@
 """
 
 from symbolic.derivation import Derivation, StepFailed
+from symbolic.equilibria import Equilibrium, SaddleNode, equilibria, saddle_nodes
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
-from symbolic.invariants import FirstIntegral, find_invariants
+from symbolic.invariants import FirstIntegral, Reversibility, find_invariants, find_reversibility
 from symbolic.laws import (
     AngularCentralGaussian,
     Equiangular,
@@ -32,6 +33,7 @@ __all__ = [
     "ClosureUndecided",
     "Derivation",
     "Equiangular",
+    "Equilibrium",
     "Euclidean",
     "ExponentialAttention",
     "FirstIntegral",
@@ -44,6 +46,8 @@ __all__ = [
     "NotClosed",
     "Reduction",
     "SecondMoment",
+    "Reversibility",
+    "SaddleNode",
     "SoftmaxAttention",
     "Sphere",
     "StepFailed",
@@ -53,7 +57,10 @@ __all__ = [
     "bernoulli_solution",
     "canonical_reductions",
     "congruence_normal_form",
+    "equilibria",
     "find_invariants",
+    "find_reversibility",
     "reduce",
+    "saddle_nodes",
     "specialise",
 ]

@@ -51,11 +51,13 @@ def specialise(reduction: Reduction, values: Mapping[sp.Basic, sp.Basic]) -> Red
     equations = {symbol: _as_real(expression, entries) for symbol, expression in reduction.expanded().items()}
     derivation = Derivation(reduction.derivation.name)
     derivation.include(reduction.derivation)
+    times = sum(key.startswith("specialised") for key in derivation.equations)
+    again = f"_{times + 1}" if times else ""
     derivation.conclude(
-        "specialised",
+        f"specialised{again}",
         "The system at the given parameters",
         *(sp.Eq(rate(symbol), value, evaluate=False) for symbol, value in equations.items()),
-        step="specialisation",
+        step=f"specialisation{again}",
         premises=_sources(reduction),
         why="Put in " + ", ".join(f"{symbol} = {value}" for symbol, value in values.items()) + ".",
         check=partial(_check, entries=entries),

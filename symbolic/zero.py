@@ -61,7 +61,7 @@ def nonzero_witness(expression: sp.Expr, *, seed: int = 0, tries: int = 3) -> Wi
         value = sp.expand(at_atoms.xreplace(point).doit())
         if not all(part.is_rational for part in value.as_real_imag()):
             value = sp.N(value, WITNESS_DIGITS)
-        if value.is_number and abs(value) > WITNESS_ZERO:
+        if value.is_number and not value.has(sp.nan, sp.zoo) and abs(value) > WITNESS_ZERO:
             return Witness(point, value)
     if sp.expand(sp.numer(sp.together(expression))) == 0 or sp.simplify(expression) == 0:
         return None

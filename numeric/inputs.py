@@ -84,8 +84,13 @@ def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> li
             arrays[argument.name] = array
         checked.append(arrays)
     if batch:
-        _check_batch([(argument, arrays[argument.name].shape) for (_, arguments, _), arrays in
-                      zip(groups, checked, strict=True) for argument in arguments])
+        _check_batch(
+            [
+                (argument, arrays[argument.name].shape)
+                for (_, arguments, _), arrays in zip(groups, checked, strict=True)
+                for argument in arguments
+            ]
+        )
     return [{name: array[()] for name, array in arrays.items()} for arrays in checked]
 
 
@@ -189,16 +194,20 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
             try:
                 array[index] = convert(entry)
             except (TypeError, ValueError, ArithmeticError):
-                raise ValueError(f"{argument.name}: entry {entry!r} is not a "
-                                 f"{'complex' if is_complex else 'real'} number; expected {wanted}") from None
+                raise ValueError(
+                    f"{argument.name}: entry {entry!r} is not a "
+                    f"{'complex' if is_complex else 'real'} number; expected {wanted}"
+                ) from None
         _check_finite(argument, all(mpmath.isfinite(entry) for entry in array.flat))
         return array if exact else array.astype(complex if is_complex else float)
 
 
 def _check_finite(argument: Argument, finite: bool) -> None:
     if not finite:
-        raise ValueError(f"{argument.name}: has entries that are infinite or not a number; "
-                         f"expected {DOMAINS[argument.domain]} with finite entries")
+        raise ValueError(
+            f"{argument.name}: has entries that are infinite or not a number; "
+            f"expected {DOMAINS[argument.domain]} with finite entries"
+        )
 
 
 def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]], batch: bool) -> None:
@@ -206,7 +215,7 @@ def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tu
     expected = tuple(str(sizes[size][0]) if size in sizes else str(size) for size in argument.shape)
     rank = len(argument.shape)
     fits = len(shape) == rank or (batch and len(shape) > rank)
-    for size, length in zip(argument.shape, shape[len(shape) - rank:], strict=False):
+    for size, length in zip(argument.shape, shape[len(shape) - rank :], strict=False):
         if isinstance(size, str):
             fits = fits and length > 0 and sizes.setdefault(size, (length, argument.name))[0] == length
         else:
@@ -220,7 +229,7 @@ def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tu
 
 
 def _check_batch(shapes: Sequence[tuple[Argument, tuple[int, ...]]]) -> None:
-    leading = {argument.name: shape[:len(shape) - len(argument.shape)] for argument, shape in shapes}
+    leading = {argument.name: shape[: len(shape) - len(argument.shape)] for argument, shape in shapes}
     try:
         np.broadcast_shapes(*leading.values())
     except ValueError:
@@ -254,12 +263,16 @@ def _check_covariance(argument: Argument, array: np.ndarray) -> None:
     matrix = (array / scale).astype(float)
     asymmetry = float(np.max(np.abs(matrix - np.swapaxes(matrix, -1, -2))))
     if asymmetry > SLACK:
-        raise ValueError(f"{argument.name}: is not symmetric (entries differ by {asymmetry:.3g} of the largest); "
-                         f"expected {DOMAINS['covariance']}")
+        raise ValueError(
+            f"{argument.name}: is not symmetric (entries differ by {asymmetry:.3g} of the largest); "
+            f"expected {DOMAINS['covariance']}"
+        )
     lowest = float(np.min(np.linalg.eigvalsh(matrix)))
     if lowest < -SLACK:
-        raise ValueError(f"{argument.name}: has the negative eigenvalue {float(lowest * scale):.6g}; "
-                         f"expected {DOMAINS['covariance']}")
+        raise ValueError(
+            f"{argument.name}: has the negative eigenvalue {float(lowest * scale):.6g}; "
+            f"expected {DOMAINS['covariance']}"
+        )
 
 
 _CHECKS: dict[str, Callable[[Argument, np.ndarray], None]] = {

@@ -70,7 +70,7 @@ class Approach:
 
 def _grows(series: np.ndarray) -> bool:
     """Whether the late coefficients all have the sign of the first: growth towards a real singularity ahead."""
-    return all(series[len(series) // 2:] * series[0] > 0)
+    return all(series[len(series) // 2 :] * series[0] > 0)
 
 
 def end_of_trust(outcome: BlewUp, start: Any) -> Any:

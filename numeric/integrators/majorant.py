@@ -64,10 +64,10 @@ def majorant(log2_sizes: Sequence[float]) -> Majorant:
     """
     order = len(log2_sizes) - 1
     half, three_quarters = order // 2, 3 * order // 4
-    if max(log2_sizes[three_quarters + 1:]) == -math.inf:
+    if max(log2_sizes[three_quarters + 1 :]) == -math.inf:
         return Majorant(order, -math.inf, math.inf)
     # A third quarter of zeros says nothing: then all that comes before the fourth.
-    begin = 0 if max(log2_sizes[half + 1: three_quarters + 1]) == -math.inf else half + 1
+    begin = 0 if max(log2_sizes[half + 1 : three_quarters + 1]) == -math.inf else half + 1
     log2_radius = 0.0
     for _ in range(PEAK_ROUNDS):
         scaled = [size + k * log2_radius for k, size in enumerate(log2_sizes)]

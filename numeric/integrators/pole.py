@@ -52,8 +52,10 @@ def square_norm(components: Sequence[Sequence[Any]]) -> list[Any]:
     reverses = [series[::-1] for series in components]
     count = len(components[0])
     return [
-        mpmath.fsum(mpmath.fdot(series[:k + 1], reverse[count - 1 - k:])
-                    for series, reverse in zip(components, reverses, strict=True))
+        mpmath.fsum(
+            mpmath.fdot(series[: k + 1], reverse[count - 1 - k :])
+            for series, reverse in zip(components, reverses, strict=True)
+        )
         for k in range(count)
     ]
 

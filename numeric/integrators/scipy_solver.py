@@ -90,8 +90,11 @@ def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: f
     last, flat, _ = history[-1]
     name, block = layout.largest(flat)
     if not 0 < _growth_time(history[-1], block) < GROWTH * (last - start):
-        return StepLimit(last, "the steps became too small to change the time, but the state does not grow fast "
-                               "enough for a blow-up: the right-hand side is singular there or too large for doubles")
+        return StepLimit(
+            last,
+            "the steps became too small to change the time, but the state does not grow fast "
+            "enough for a blow-up: the right-hand side is singular there or too large for doubles",
+        )
     time = last + _growth_time(history[-1], block)
     coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
     while coarse.status == "running":
@@ -109,9 +112,7 @@ def _growth_time(entry: Entry, block: slice) -> float:
     return float(np.abs(flat[block]).max() * (state @ state) / (state @ rate[block]))
 
 
-def _power(
-    history: list[Entry], block: slice, time: float, distance: float
-) -> tuple[Fraction | None, float | None]:
+def _power(history: list[Entry], block: slice, time: float, distance: float) -> tuple[Fraction | None, float | None]:
     """The exponent alpha and the constant C of an array whose norm behaves like C (t* - t)^(-alpha).
 
     They are read off two steps, one about `distance` from t*, the other ten times as far: |X|/|X|' falls with slope
@@ -126,6 +127,7 @@ def _power(
     exponent = simple_exponent(1 / slope) if slope > 0 else None
     if exponent is None:
         return None, None
-    c_near, c_far = (float(np.linalg.norm(flat[block])) * d ** float(exponent)
-                     for (_, flat, _), d in ((near, d_near), (far, d_far)))
+    c_near, c_far = (
+        float(np.linalg.norm(flat[block])) * d ** float(exponent) for (_, flat, _), d in ((near, d_near), (far, d_far))
+    )
     return exponent, (c_near * d_far - c_far * d_near) / (d_far - d_near)

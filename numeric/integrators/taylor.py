@@ -198,8 +198,10 @@ def taylor_steps(
 
         if noise:
             size = noise * np.abs(piece.final).max()
-            shift = [size * sign * rng.random() if any(series[1:]) else 0
-                     for sign, series in zip(signs, components, strict=True)]
+            shift = [
+                size * sign * rng.random() if any(series[1:]) else 0
+                for sign, series in zip(signs, components, strict=True)
+            ]
             piece = replace(piece, final=piece.final + np.array(shift))
         yield piece
         if end == problem.end:

@@ -19,10 +19,10 @@ from symbolic.derivation import Derivation
 from symbolic.equilibria.planar import Equilibrium
 from symbolic.fields import FEED_FORWARD_A as A
 from symbolic.fields import B, V
+from symbolic.gaussian_averages import Sigma
 from symbolic.matrix_calculus import expand_matrix, symmetrise
 from symbolic.notation import d, rate
 from symbolic.reduction import Reduction
-from symbolic.reductions.gaussian_moments import Sigma
 
 c = sp.Symbol("c", real=True)
 S = sp.MatrixSymbol("S", d, d)

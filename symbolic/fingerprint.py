@@ -28,20 +28,11 @@ from symbolic.zero import first_witness
 #: Not followed: a change of theirs shows in VERSIONS.
 LIBRARIES = {*sys.stdlib_module_names, "sympy", "mpmath"}
 VERSIONS = (sys.version, sp.__version__, mpmath.__version__)
-#: Members of a class that say nothing about what it computes, or that its other members imply.
-_BOOKKEEPING = {
-    "__abstractmethods__",
-    "__dataclass_fields__",
-    "__dataclass_params__",
-    "__dict__",
-    "__doc__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__weakref__",
-    "_abc_impl",
-    "_prop_handler",
-    "default_assumptions",
-}
+#: Members that SymPy gives to its classes, which follow from the others.
+_IMPLIED = {"_abc_impl", "_prop_handler", "default_assumptions"}
+#: Values among the special members of a class that tell the fields of a dataclass; others are bookkeeping of Python's,
+#: some of it written when the class is used.
+_FIELDS = {"__annotations__", "__match_args__"}
 #: A value as a piece of text and the values inside it.
 Node = tuple[str, tuple[object, ...]]
 
@@ -176,7 +167,13 @@ def canonical(expression: sp.Basic) -> Node:
 def _function(function: types.FunctionType) -> Node:
     # Looked up anew each time: in a notebook the globals change under a function that stays the same.
     used = _read_by(function.__code__, function.__globals__)
-    return "function", (function.__code__, function.__defaults__, function.__kwdefaults__, *_closed_over(function), *used)
+    return "function", (
+        function.__code__,
+        function.__defaults__,
+        function.__kwdefaults__,
+        *_closed_over(function),
+        *used,
+    )
 
 
 def _closed_over(function: types.FunctionType) -> tuple[object, ...]:
@@ -244,14 +241,19 @@ def _code(code: types.CodeType) -> Node:
 
 
 def _class(cls: type) -> Node:
-    """A class by its bases and members; methods that `dataclass` writes follow from the fields."""
-    members = {name: member for name, member in vars(cls).items() if not _is_generated(member)}
-    names = sorted(members.keys() - _BOOKKEEPING)
-    return f"class {cls.__module__}.{cls.__qualname__}", (cls.__bases__, *((name, members[name]) for name in names))
+    """A class by its bases and members."""
+    members = vars(cls)
+    counting = sorted(name for name in members if _counts(name, members[name]))
+    return f"class {cls.__module__}.{cls.__qualname__}", (cls.__bases__, *((name, members[name]) for name in counting))
 
 
-def _is_generated(member: object) -> bool:
-    return isinstance(member, types.FunctionType) and member.__code__.co_filename == "<string>"
+def _counts(name: str, member: object) -> bool:
+    """Whether a member of a class says what it computes; methods that `dataclass` writes follow from the fields."""
+    if isinstance(member, types.FunctionType):
+        return member.__code__.co_filename != "<string>"
+    if name.startswith("__"):
+        return name in _FIELDS or isinstance(member, property | staticmethod | classmethod)
+    return name not in _IMPLIED
 
 
 def _in_library(value: object) -> bool:

@@ -68,9 +68,10 @@ class StepCache:
         text = json.dumps({"step": key, "identities": verdict.identities, "sizes": verdict.sizes})
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
-                file.write(text)
-            os.replace(file.name, self.folder / key)
+            with tempfile.TemporaryDirectory(dir=self.folder) as aside:
+                written = Path(aside) / key
+                written.write_text(text, encoding="utf-8")
+                os.replace(written, self.folder / key)
 
 
 def _platform_cache() -> Path:

@@ -21,6 +21,7 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{4pt}
+\setlength{\emergencystretch}{3em}
 % Mathematics that is wider than the line is made smaller.
 \newsavebox{\fitbox}
 \newcommand{\fit}[1]{\sbox{\fitbox}{$\displaystyle #1$}%

@@ -45,6 +45,9 @@ STYLE = """
 }
 """
 
+#: An equation by its key; or an arrow from one to another where it passes a layer.
+Node = str | tuple[str, str, int]
+
 
 @dataclass(frozen=True)
 class Box:
@@ -81,17 +84,17 @@ def layout(derivation: Derivation) -> Layout:
     left = min(x - _half_width(node) for node, x in across.items()) - MARGIN
     texts = {key: _text(derivation, key) for key in derivation.equations}
     heights = {key: LINE * (1 + len(lines) + len(step)) + 2 * PADDING for key, (lines, step) in texts.items()}
-    tops, bottoms = [], []
+    tops: list[float] = []
+    bottoms: list[float] = []
     for layer in layers:
         tops.append(bottoms[-1] + LAYER_SPACE if bottoms else MARGIN)
         bottoms.append(tops[-1] + max(heights[node] for node in layer if isinstance(node, str)))
     boxes = {key: Box(across[key] - left, tops[depth[key]], heights[key], *texts[key]) for key in texts}
     arrows = []
-    for chain in chains:
-        source = boxes[chain[0]]
-        points = [(source.x, source.y + source.height)]
-        for layer, (node, following) in enumerate(zip(chain, chain[1:], strict=False), depth[chain[0]]):
-            points += [(across[node] - left, bottoms[layer]), (across[following] - left, tops[layer + 1])]
+    for (source, _), chain in chains.items():
+        points = [(boxes[source].x, boxes[source].y + boxes[source].height)]
+        for level, (node, following) in enumerate(zip(chain, chain[1:], strict=False), depth[source]):
+            points += [(across[node] - left, bottoms[level]), (across[following] - left, tops[level + 1])]
         arrows.append(tuple(points))
     width = max(x + _half_width(node) for node, x in across.items()) - left + MARGIN
     return Layout(width, bottoms[-1] + MARGIN, boxes, tuple(arrows))
@@ -132,18 +135,17 @@ def graph_tikz(derivation: Derivation) -> str:
     placed = layout(derivation)
     scale = min(1.0, 15 * SCALE / placed.width, 21 * SCALE / placed.height)
     numbers = derivation.numbers()
-    lines = [rf"\begin{{tikzpicture}}[x=1cm,y=-1cm,>=stealth,scale={scale:.3f},every node/.style={{transform shape}}]"]
+    nodes = r"transform shape,fill=white,rounded corners=2pt,align=flush center,font=\footnotesize,inner sep=2pt"
+    lines = [rf"\begin{{tikzpicture}}[x=1cm,y=-1cm,>=stealth,scale={scale:.3f},every node/.style={{{nodes}}}]"]
     for points in placed.arrows:
         lines.append(rf"\draw[->,gray] {_curve_tikz(points)};")
     for key, box in placed.boxes.items():
         style = "draw" if derivation.step_to(key) else "draw,dashed"
         title, step = prose_latex(derivation.equations[key].title), prose_latex(_step_text(derivation, key))
         text = rf"({numbers[key]})\\ {title}" + (rf"\\ \textit{{{step}}}" if step else "")
-        size = f"text width={_cm(WIDTH - 2 * PADDING)}cm,minimum height={_cm(box.height)}cm,inner sep=2pt"
+        size = f"text width={_cm(WIDTH - 2 * PADDING)}cm,minimum height={_cm(box.height)}cm"
         at = f"({_cm(box.x)},{_cm(box.y + box.height / 2)})"
-        lines.append(
-            rf"\node[{style},fill=white,rounded corners=2pt,align=flush center,font=\footnotesize,{size}] at {at} {{{text}}};"
-        )
+        lines.append(rf"\node[{style},{size}] at {at} {{{text}}};")
     return "\n".join([*lines, r"\end{tikzpicture}"])
 
 
@@ -181,30 +183,30 @@ def _depths(graph: nx.DiGraph) -> dict[str, int]:
     return depth
 
 
-def _layers(graph: nx.DiGraph, depth: Mapping[str, int]) -> tuple[list[list[object]], list[list[object]]]:
+def _layers(graph: nx.DiGraph, depth: Mapping[str, int]) -> tuple[list[list[Node]], dict[tuple[str, str], list[Node]]]:
     """The nodes of each layer, in an order with few crossings, and the way of each arrow through the layers.
 
     Where an arrow passes a layer it has a node of its own there, the tuple (source, target, layer).
     """
-    layers: list[list[object]] = [[] for _ in range(max(depth.values()) + 1)]
+    layers: list[list[Node]] = [[] for _ in range(max(depth.values()) + 1)]
     for key in graph:
         layers[depth[key]].append(key)
-    chains: list[list[object]] = []
+    chains: dict[tuple[str, str], list[Node]] = {}
     neighbours = nx.Graph()
     neighbours.add_nodes_from(graph)
     for source, target in graph.edges:
         passed = [(source, target, layer) for layer in range(depth[source] + 1, depth[target])]
         for node in passed:
             layers[node[2]].append(node)
-        chains.append([source, *passed, target])
-        nx.add_path(neighbours, chains[-1])
+        chains[source, target] = [source, *passed, target]
+        nx.add_path(neighbours, chains[source, target])
     level = {node: i for i, layer in enumerate(layers) for node in layer}
     for sweep in range(SWEEPS):
         downwards = sweep % 2 == 0
         for layer in layers if downwards else reversed(layers):
             place = {node: i / len(nodes) for nodes in layers for i, node in enumerate(nodes)}
 
-            def barycentre(node: object, place: Mapping[object, float] = place, down: bool = downwards) -> float:
+            def barycentre(node: Node, place: Mapping[Node, float] = place, down: bool = downwards) -> float:
                 beyond = [place[n] for n in neighbours[node] if (level[n] < level[node]) == down]
                 return sum(beyond) / len(beyond) if beyond else place[node]
 
@@ -212,18 +214,18 @@ def _layers(graph: nx.DiGraph, depth: Mapping[str, int]) -> tuple[list[list[obje
     return layers, chains
 
 
-def _across(layers: list[list[object]], chains: list[list[object]]) -> dict[object, float]:
+def _across(layers: list[list[Node]], chains: Mapping[tuple[str, str], list[Node]]) -> dict[Node, float]:
     """The middle of each node, as near to those that it is joined to as the nodes beside it allow."""
     neighbours = nx.Graph()
     neighbours.add_nodes_from(node for layer in layers for node in layer)
-    for chain in chains:
+    for chain in chains.values():
         nx.add_path(neighbours, chain)
-    place: dict[object, float] = {}
+    place: dict[Node, float] = {}
     for layer in layers:
         offsets = _offsets(layer)
         place.update({node: offset - offsets[-1] / 2 for node, offset in zip(layer, offsets, strict=True)})
     # Definitions count little, so that the steps of an argument stand below one another.
-    conclusions = {chain[-1] for chain in chains}
+    conclusions = {conclusion for _, conclusion in chains}
     weight = {node: 1.0 if node in conclusions or isinstance(node, tuple) else 0.1 for node in place}
     for sweep in range(2 * SWEEPS):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
@@ -255,7 +257,7 @@ def _mean(values: list[tuple[float, float]]) -> float:
     return sum(value * weight for value, weight in values) / sum(weight for _, weight in values)
 
 
-def _offsets(layer: list[object]) -> list[float]:
+def _offsets(layer: list[Node]) -> list[float]:
     """Positions from left to right when nodes stand side by side."""
     offsets = [0.0]
     for left, right in zip(layer, layer[1:], strict=False):
@@ -263,7 +265,7 @@ def _offsets(layer: list[object]) -> list[float]:
     return offsets
 
 
-def _half_width(node: object) -> float:
+def _half_width(node: Node) -> float:
     return (WIDTH if isinstance(node, str) else PASSAGE) / 2
 
 

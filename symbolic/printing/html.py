@@ -23,7 +23,8 @@ html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0 auto; padding: 2rem 1.25rem 5rem; max-width: 54rem; background: var(--page); color: var(--ink);
   font: 1.0625rem/1.6 Charter, "Bitstream Charter", Cambria, Georgia, serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
-h2 { font-size: 1.55rem; line-height: 1.25; margin: 4rem 0 .2rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
+h2 { font-size: 1.55rem; line-height: 1.25; margin: 4rem 0 .2rem; padding-top: 1.5rem;
+  border-top: 1px solid var(--line); }
 h1 + h2, body > section:first-child h2 { margin-top: 0; border-top: 0; padding-top: 0; }
 h3 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 h4 { font-size: 1.0625rem; margin: 0; }
@@ -52,7 +53,7 @@ article:target .display { outline: 2px solid var(--link); }
 .failed .check::before { content: "✗ "; color: var(--bad); }
 .m { white-space: pre-wrap; } .m sup, .m sub { line-height: 0; }
 figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { display: block; margin: 0 auto; max-width: 100%; height: auto; }
+figure svg { display: block; margin: 0 auto; max-width: max(100%, 60rem); height: auto; }
 nav ol { padding-left: 1.4rem; } nav li { margin: .25rem 0; } nav span { color: var(--soft); }
 @media print { body { max-width: none; } article, .display { break-inside: avoid; } }
 """

@@ -62,7 +62,7 @@ def system_latex(relations: Iterable[sp.Equality]) -> str:
 
 
 def _lines(printer: Printer, expression: sp.Expr) -> list[str]:
-    """An expression on one line, or a long sum on several; with a factor before it, within brackets around the lines."""
+    """An expression on one line, or a long sum on several; within brackets where a factor stands before it."""
     value = broken(expression)
     lines = [printer.doprint(part) for part in value.parts]
     lines[1:] = [line if line.startswith("-") else f"+ {line}" for line in lines[1:]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
-from xml.dom.minidom import Document, Element
+from xml.dom.minidom import Document, Element, Text
 
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
@@ -14,11 +15,18 @@ from sympy.printing.precedence import PRECEDENCE
 from symbolic.printing.breaking import Broken, broken
 from symbolic.printing.text import function_name
 
-#: Characters of SymPy's that read better as others: a minus sign, and i and e as they are written by hand.
-CHARACTERS = {"-": "−", "&ImaginaryI;": "i", "&ExponentialE;": "e"}
+#: Characters of SymPy's that read better as others: i and e as they are written by hand.
+CHARACTERS = {"&ImaginaryI;": "i", "&ExponentialE;": "e"}
 BRACKETS = "()[]⟨⟩|"
 #: What brackets around it grow with.
 TALL = ("mfrac", "mtable", "msqrt", "mroot")
+
+
+class _Page(Document):
+    """A document in which text is text: SymPy hands it entities and a bare < for the markup."""
+
+    def createTextNode(self, data: str) -> Text:
+        return super().createTextNode(CHARACTERS.get(data) or re.sub(r"^-(?=\d|$)", "−", html.unescape(data)))
 
 
 class Printer(MathMLPresentationPrinter):
@@ -30,10 +38,7 @@ class Printer(MathMLPresentationPrinter):
 
     def __init__(self) -> None:
         super().__init__({"mul_symbol": "\u2062"})
-        # SymPy hands entities to the document as raw text, and < unescaped; here text is text.
-        self.dom = Document()
-        make = self.dom.createTextNode
-        self.dom.createTextNode = lambda text: make(CHARACTERS.get(text) or html.unescape(text))
+        self.dom = _Page()
 
     def element(self, tag: str, *children: Element | str, **attributes: str) -> Element:
         """A node with children; text stands for itself."""
@@ -205,7 +210,7 @@ def _table(printer: Printer, rows: Iterable[Iterable[Element]]) -> Element:
     return printer.element("mtable", *(printer.element("mtr", *row) for row in cells), displaystyle="true")
 
 
-def _set_brackets(math: Element) -> None:
+def _set_brackets(math: Any) -> None:
     """Let brackets grow only around what is tall: browsers set those that may grow with space around them."""
     for bracket in math.getElementsByTagName("mo"):
         if bracket.firstChild.data in BRACKETS:
@@ -217,8 +222,8 @@ def _set_brackets(math: Element) -> None:
 
 def _continued(printer: Printer, part: sp.Expr) -> Element:
     """A part of a sum that stands on a line of its own, after its sign."""
-    printed = printer._print(part)
-    first = printed
+    printed: Element = printer._print(part)
+    first: Any = printed
     while first.tagName == "mrow" and first.firstChild is not None:
         first = first.firstChild
     has_sign = first.tagName == "mo" and first.firstChild.data == "−"

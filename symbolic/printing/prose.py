@@ -74,10 +74,15 @@ SYMBOLS = {
 }
 _TYPOGRAPHY = {"–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "…": r"\dots{}", "\u00a0": "~"}
 _LATEX_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {"~": r"\~{}", "^": r"\^{}", "\\": r"\textbackslash{}"}
+#: Capital Greek letters that look like Latin ones, and have no command.
+_GREEK_AS_LATIN = {"alpha": "A", "beta": "B", "epsilon": "E", "zeta": "Z", "eta": "H", "iota": "I", "kappa": "K"}
+_GREEK_AS_LATIN |= {"mu": "M", "nu": "N", "omicron": "O", "rho": "P", "tau": "T", "chi": "X"}
 _OPENING, _CLOSING = "([", ".,;:)]"
 #: A word that ends with one of these is continued by the next one, and starting with one continues the last.
 _OPERATORS = "=<>≤≥≠≈∼∝+−±·×/∈→↦≺≻⪯⪰⇒"
 _PREFIXES = "∫∂∇∑∏"
+#: Characters of LaTeX from which on a formula may have to be broken at the end of a line.
+LONG = 60
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def prose_latex(sentence: str) -> str:
     style: dict[str, Callable[[str], str]] = {
         "text": _text_latex,
         "code": lambda text: rf"\texttt{{{_text_latex(text)}}}",
-        "math": lambda text: f"${_formula_latex(_parse(text))}$",
+        "math": lambda text: f"${_breakable(_formula_latex(_parse(text)))}$",
     }
     return "".join(style[run.kind](run.text) for run in runs(sentence))
 
@@ -324,6 +329,11 @@ def _formula_latex(items: tuple[Item, ...]) -> str:
     return text
 
 
+def _breakable(formula: str) -> str:
+    """A formula that may end a line at its spaces, if it is long."""
+    return formula.replace(" ", r" \allowbreak ") if len(formula) > LONG else formula
+
+
 def _item_latex(item: Item, following: Item | None) -> str:
     match item:
         case Script(kind, items):
@@ -331,11 +341,16 @@ def _item_latex(item: Item, following: Item | None) -> str:
         case Name(text):
             command = rf"\{text}" if text in _LATEX_NAMES else rf"\operatorname{{{text}}}"
             return command if text in NAMES else rf"\text{{{text}}}"
-        case Letter("Σ" | "Π" as sign) if isinstance(following, Script):
+        case Letter("Σ" | "Π" as sign) if _is_range(following):
             return r"\sum" if sign == "Σ" else r"\prod"
         case Letter(character, accent):
             symbol = symbol_latex(character)
             return rf"\{accent}{{{symbol}}}" if accent else symbol
+
+
+def _is_range(item: Item | None) -> bool:
+    """Whether a script is the range of a sum, as in Σ_j, not the indices of an entry, as in Σ_{11}."""
+    return isinstance(item, Script) and item.kind == "_" and not _formula_latex(item.items).isdigit()
 
 
 def symbol_latex(character: str) -> str:
@@ -354,18 +369,7 @@ def symbol_latex(character: str) -> str:
     name = greek[2].lower().replace("lamda", "lambda")
     if greek[1] == "SMALL":
         return "o" if name == "omicron" else rf"\{name}"
-    latin = unicodedata.normalize("NFKD", character) if character.isascii() else _GREEK_AS_LATIN.get(name)
-    return latin or rf"\{name.capitalize()}"
-
-
-#: Capital Greek letters that look like Latin ones, and have no command.
-_GREEK_AS_LATIN = dict(
-    zip(
-        "alpha beta epsilon zeta eta iota kappa mu nu omicron rho tau chi".split(),
-        "ABEZHIKMNOPTX",
-        strict=True,
-    )
-)
+    return _GREEK_AS_LATIN.get(name) or rf"\{name.capitalize()}"
 
 
 def _text_latex(text: str) -> str:

@@ -52,7 +52,7 @@ class Chapter:
         """What checking a step gave, in words."""
         outcome = self.outcomes[step.name]
         if isinstance(outcome, StepFailed):
-            return f"does not hold: the residual is {outcome.reason}"
+            return f"does not hold: the residual is `{outcome.reason}`"
         return f"{plural(outcome.identities, 'identity')} reduced to zero{sizes_in_words(outcome.verdict.sizes)}"
 
 

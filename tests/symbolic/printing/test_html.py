@@ -109,5 +109,5 @@ def test_a_step_that_fails_is_shown_as_such(wrong):
     (failed,) = re.findall(r'<article id="([^"]*)" class="failed">', source)
     step = wrong.failures[0].step
     assert failed == f"ott_antonsen-{wrong.reduction.derivation.numbers()[step.conclusion]}"
-    assert "does not hold: the residual is " in source
+    assert "does not hold: the residual is <code>" in source
     assert f"not verified: {step.name}" in source

@@ -11,11 +11,11 @@ import numpy as np
 
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
-from numeric.integrators.events import Record, follow
+from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import flat_rhs, scipy_steps
 from numeric.kernel import Kernel
 from numeric.layout import Layout
-from numeric.trajectory import Dense, Trajectory
+from numeric.trajectory import Solution, Trajectory
 
 #: What kernels of the multiple precision backend are integrated with when no digits are given.
 DEFAULT_DIGITS = 50
@@ -58,7 +58,8 @@ def integrate(
         Functions event(t, state), with state a dict of arrays, whose sign changes are located. As in SciPy, an
         attribute `terminal` (True, or the number of occurrences) stops there, and `direction` (+1 or -1) restricts to
         rising or falling sign changes. A zero at the start is no event. With `digits`, t and the states are mpmath
-        numbers, and mpmath works at a sufficient precision while the function runs.
+        numbers, and mpmath works at a sufficient precision while the function runs; terminal ones are also called along
+        the low precision runs that measure the growth of errors.
     rtol, atol
         Relative (at least 1e-13) and absolute tolerance, in double precision only.
     t_eval
@@ -67,8 +68,9 @@ def integrate(
     Returns
     -------
     Trajectory
-        Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends
-        before the bracket; with `digits` it ends at the last step, and the solution exists up to the bracket's lower end.
+        Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends before
+        the bracket. With `digits` it ends where a thousandth of the time since the start is left or less, while the
+        bracket is far tighter: up to its lower end the solution is known to exist.
 
     Raises
     ------
@@ -88,11 +90,10 @@ def integrate(
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
         problem = partial(_exact_problem, kernel, initial, parameters, t_span)
         solution = taylor.solve(problem, functions, digits)
-        dense = Dense(solution.layout, solution.start, solution.record.initial, solution.record.pieces,
-                      solution.precision)
+        assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return _trajectory(solution.record, dense, times, solution.error)
+            return _trajectory(solution, times)
 
     rtol, atol = check_tolerances(rtol, atol)
     state, values = check_values(("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters))
@@ -100,9 +101,8 @@ def integrate(
     times = None if t_eval is None else check_times(t_eval, (start, end))
     layout = Layout(kernel.state, state)
     flat = layout.flatten(state)
-    steps = scipy_steps(flat_rhs(kernel, layout, values), start, end, flat, rtol, atol)
-    record = follow(steps, layout, start, flat, functions, float(np.finfo(float).eps))
-    return _trajectory(record, Dense(layout, start, flat, record.pieces, None), times, None)
+    steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
+    return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 
 
 def _exact_problem(
@@ -110,23 +110,24 @@ def _exact_problem(
 ) -> taylor.Problem:
     """The checked problem, converted at the current working precision."""
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
-    return taylor.Problem(kernel, *check_values(*groups, exact=True), *check_time_span(t_span, exact=True))
+    state, values = check_values(*groups, exact=True)
+    start, end = check_time_span(t_span, exact=True)
+    return taylor.Problem(kernel, state, values, start, end)
 
 
-def _trajectory(record: Record, dense: Dense, times: list[Any] | None, error: Any) -> Trajectory:
-    layout = dense.layout
+def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
     if times is None:
-        times = [dense.start, *(piece.end for piece in dense.pieces)]
-        rows = [record.initial, *(piece.final for piece in dense.pieces)]
+        times = [solution.start, *(piece.end for piece in solution.pieces)]
+        rows = [solution.initial, *(piece.final for piece in solution.pieces)]
     else:
-        times = [time for time in times if time <= dense.end]
-        rows = [dense.flat(time) for time in times]
+        times = [time for time in times if time <= solution.end]
+        rows = [solution.flat(time) for time in times]
     return Trajectory(
-        times=np.array(times),
-        states=layout.unflatten(np.array(rows).reshape(len(rows), len(record.initial))),
-        final=layout.unflatten(record.final),
-        outcome=record.outcome,
-        events=[[(time, layout.unflatten(flat)) for time, flat in found] for found in record.events],
-        error=error,
-        _dense=dense,
+        times=np.array(times, dtype=solution.initial.dtype),
+        states=solution.layout.unflatten(solution.stack(rows)),
+        final=solution.named(solution.final),
+        outcome=solution.outcome,
+        events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
+        error=solution.error,
+        _solution=solution,
     )

@@ -21,7 +21,8 @@ def real_arrays(arguments: Sequence[Argument], values: Mapping[str, Any]) -> lis
     for argument in arguments:
         value = values[argument.name]
         if argument.domain in COMPLEX:
-            arrays += [_real(value), _imag(value)]
+            is_object = isinstance(value, np.ndarray) and value.dtype == object
+            arrays += [_REAL(value), _IMAG(value)] if is_object else [value.real, value.imag]
         else:
             arrays.append(value)
     return arrays
@@ -30,12 +31,23 @@ def real_arrays(arguments: Sequence[Argument], values: Mapping[str, Any]) -> lis
 class Layout:
     """Where each state array lies in the flat real state: complex ones as real parts, then imaginary parts.
 
-    It serves doubles and multiple precision numbers alike: `values` are the arrays that fix the shapes.
+    It serves doubles and multiple precision numbers alike: `values` are the arrays that fix the shapes. `blocks`
+    maps each name to its place.
     """
 
     def __init__(self, arguments: Sequence[Argument], values: Mapping[str, Any]):
         self.arguments = tuple(arguments)
         self.shapes = {argument.name: np.shape(values[argument.name]) for argument in arguments}
+        self.blocks: dict[str, slice] = {}
+        end = 0
+        for argument in arguments:
+            begin, end = end, end + prod(self.shapes[argument.name]) * (2 if argument.domain in COMPLEX else 1)
+            self.blocks[argument.name] = slice(begin, end)
+
+    def largest(self, flat: np.ndarray) -> tuple[str, slice]:
+        """The state array that holds the largest entry of a flat vector."""
+        entry = int(np.abs(flat).argmax())
+        return next((name, block) for name, block in self.blocks.items() if entry < block.stop)
 
     def flatten(self, values: Mapping[str, Any]) -> np.ndarray:
         """The flat real state."""
@@ -43,27 +55,20 @@ class Layout:
 
     def split(self, flat: np.ndarray) -> list[Any]:
         """The real arrays of a flat state: what a kernel's Taylor recurrence takes."""
-        return real_arrays(self.arguments, self.unflatten(flat))
+        arrays = []
+        for argument in self.arguments:
+            block, shape = flat[self.blocks[argument.name]], self.shapes[argument.name]
+            parts = np.split(block, 2) if argument.domain in COMPLEX else [block]
+            arrays += [part.reshape(shape)[()] for part in parts]
+        return arrays
 
     def unflatten(self, flat: np.ndarray) -> dict[str, Any]:
         """The named arrays of a flat state; leading axes (times) stay in front."""
-        states, offset = {}, 0
-
-        def take(shape: tuple[int, ...]) -> Any:
-            nonlocal offset
-            begin, offset = offset, offset + prod(shape)
-            return flat[..., begin:offset].reshape(flat.shape[:-1] + shape)[()]
-
+        states = {}
         for argument in self.arguments:
-            shape = self.shapes[argument.name]
-            value = take(shape)
-            states[argument.name] = value + 1j * take(shape) if argument.domain in COMPLEX else value
+            block, shape = flat[..., self.blocks[argument.name]], self.shapes[argument.name]
+            if argument.domain in COMPLEX:
+                half = prod(shape)
+                block = block[..., :half] + 1j * block[..., half:]
+            states[argument.name] = block.reshape(flat.shape[:-1] + shape)[()]
         return states
-
-
-def _real(value: Any) -> Any:
-    return _REAL(value) if getattr(value, "dtype", None) == object else value.real
-
-
-def _imag(value: Any) -> Any:
-    return _IMAG(value) if getattr(value, "dtype", None) == object else value.imag

@@ -48,15 +48,16 @@ class StepLimit:
 
 @dataclass(frozen=True)
 class BlewUp:
-    """The state leaves every bound at a time t* between the two ends of `bracket`.
+    """The array `state` leaves every bound at a time t* between the two ends of `bracket`.
 
-    |state| (t* - t)^exponent tends to `rate`, |state| being the modulus of the largest entry of the real state.
-    Both are None when the singularity was not recognised as a power; `note` then says so.
+    Its norm |state|, the root of the sum of squares of all entries, times (t* - t)^exponent tends to `rate`. Exponent
+    and rate are None when the singularity was not recognised as a power; `note` then says so.
 
-    >>> str(BlewUp((0.2499999, 0.2500001), 0.25, Fraction(1)))
-    'blew up between t = 0.24999990 and t = 0.25000010 (|state| (t* - t) -> 0.25)'
+    >>> str(BlewUp("Sigma", (0.2499999, 0.2500001), 0.25, Fraction(1)))
+    'blew up between t = 0.2499999 and t = 0.2500001 (|Sigma| (t* - t) -> 0.25)'
     """
 
+    state: str
     bracket: tuple[Any, Any]
     rate: Any = None
     exponent: Fraction | None = None
@@ -73,8 +74,9 @@ class BlewUp:
         digits = 2 + math.ceil(-math.log10(relative)) if relative > 0 else 17
         sentence = f"blew up between t = {_text(low, digits)} and t = {_text(high, digits)}"
         if self.exponent is not None:
-            power = "" if self.exponent == 1 else f"^({self.exponent})" if self.exponent.denominator > 1 else f"^{self.exponent}"
-            sentence += f" (|state| (t* - t){power} -> {_text(self.rate, 6)})"
+            exponent = str(self.exponent) if self.exponent.denominator == 1 else f"({self.exponent})"
+            power = "" if self.exponent == 1 else f"^{exponent}"
+            sentence += f" (|{self.state}| (t* - t){power} -> {_text(self.rate, 6)})"
         return sentence + (f"; {self.note}" if self.note else "")
 
 

@@ -26,18 +26,29 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Dense:
-    """The solution between the steps; `precision` is the working precision in bits, None for doubles."""
+class Solution:
+    """All that an integrator found, in terms of flat states.
+
+    `events` holds for each event function its (time, flat state) pairs; `precision` is the working precision in bits,
+    None for doubles; `error` the estimated error of the final state, None where there is no estimate.
+    """
 
     layout: Layout
     start: Any
     initial: np.ndarray
     pieces: Sequence[Piece]
+    events: Sequence[Sequence[tuple[Any, np.ndarray]]]
+    outcome: Outcome
     precision: int | None
+    error: Any = None
 
     @property
     def end(self) -> Any:
         return self.pieces[-1].end if self.pieces else self.start
+
+    @property
+    def final(self) -> np.ndarray:
+        return self.pieces[-1].final if self.pieces else self.initial
 
     def flat(self, time: Any) -> np.ndarray:
         """The flat state at one time."""
@@ -48,19 +59,26 @@ class Dense:
         piece = self.pieces[bisect_left(self.pieces, time, key=lambda piece: piece.end)]
         return piece.final if time == piece.end else piece.evaluate(time)
 
-    def states(self, times: Any) -> dict[str, Any]:
+    def at(self, times: Any) -> dict[str, Any]:
         """The named states at one time, or at a sequence of times (first axis)."""
         if self.precision is None:
-            return self._states(float, times)
+            return self._at(float, times)
         with mpmath.workprec(self.precision):
-            return self._states(to_real, times)
+            return self._at(to_real, times)
 
-    def _states(self, convert: Callable[[Any], Any], times: Any) -> dict[str, Any]:
+    def _at(self, convert: Callable[[Any], Any], times: Any) -> dict[str, Any]:
         times = as_nested(times)
         if isinstance(times, list | tuple):
-            rows = [self.flat(convert(t)) for t in times]
-            return self.layout.unflatten(np.array(rows).reshape(len(rows), len(self.initial)))
-        return self.layout.unflatten(self.flat(convert(times)))
+            return self.layout.unflatten(self.stack([self.flat(convert(t)) for t in times]))
+        return self.named(self.flat(convert(times)))
+
+    def named(self, flat: np.ndarray) -> dict[str, Any]:
+        """The named states of a flat one, as copies that their owner may change."""
+        return self.layout.unflatten(flat.copy())
+
+    def stack(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Flat states as the rows of one array, which has the right shape for no rows too."""
+        return np.array(rows, dtype=self.initial.dtype).reshape(len(rows), len(self.initial))
 
 
 @dataclass(frozen=True)
@@ -81,7 +99,8 @@ class Trajectory:
         For each event function the list of its occurrences (time, states).
     error
         With `digits`: the estimated error of the final state, relative to the size of the whole state (its largest
-        entry over the last step). None in double precision, where only local errors are controlled.
+        entry over the last step); infinite when there is no estimate, because the integration gave up or because errors
+        below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
     """
 
     times: np.ndarray
@@ -90,7 +109,7 @@ class Trajectory:
     outcome: Outcome
     events: list[list[tuple[Any, dict[str, Any]]]]
     error: Any
-    _dense: Dense = field(repr=False)
+    _solution: Solution = field(repr=False)
 
     def __getitem__(self, name: str) -> Any:
         return self.states[name]
@@ -105,7 +124,7 @@ class Trajectory:
         ValueError
             When a time lies outside the trajectory.
         """
-        return self._dense.states(t)
+        return self._solution.at(t)
 
     def __repr__(self) -> str:
         return f"<Trajectory of {', '.join(self.states)} at {len(self.times)} times: {self.outcome}>"

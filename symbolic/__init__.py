@@ -10,24 +10,28 @@
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
-from symbolic.laws import Gaussian, Tokens, WrappedCauchy
-from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
+from symbolic.laws import AngularCentralGaussian, Gaussian, GaussianMixture, SecondMoment, Tokens, WrappedCauchy
+from symbolic.reduction import ClosureUndecided, Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
 from symbolic.specialise import specialise
 
 __all__ = [
+    "AngularCentralGaussian",
     "AttentionField",
+    "ClosureUndecided",
     "Derivation",
     "Euclidean",
     "ExponentialAttention",
     "FirstIntegral",
     "Gaussian",
+    "GaussianMixture",
     "Invariant",
     "L2Attention",
     "LinearAttention",
     "NotClosed",
     "Reduction",
+    "SecondMoment",
     "SoftmaxAttention",
     "Sphere",
     "StepFailed",

@@ -6,7 +6,7 @@ over the law as an integral against a free density.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -50,9 +50,10 @@ class Components:
     dimension : the value of d.
     symmetric : matrix symbols whose entries satisfy S_ij = S_ji.
     values : explicit matrices for matrix symbols, in place of free entries.
-    atoms : points of equal weight that make up the law; without them averages are integrals against a free density.
+    atoms : points of equal weight that make up the law; without them averages are integrals against the density.
+    density : the density of the law, as a function of the components of y; free, p(y_1, …, y_d), if omitted.
     angle : on the circle, the angle over which averages are taken; they stay averages of functions of it.
-    log_mgf : the equation that defines K(ξ), so that K and ∇K can be written out.
+    log_mgf : the equations that define K(ξ) and K_Λ(ξ), so that they and their gradients can be written out.
     sizes : values of other symbolic sizes (n, the number of tokens).
     """
 
@@ -63,16 +64,18 @@ class Components:
         symmetric: Iterable[sp.MatrixSymbol] = (),
         values: Mapping[sp.Basic, sp.MatrixBase] | None = None,
         atoms: Sequence[sp.MatrixBase] = (),
+        density: Callable[..., sp.Expr] | None = None,
         angle: sp.Symbol | None = None,
-        log_mgf: sp.Equality | None = None,
+        log_mgf: Iterable[sp.Equality] = (),
         sizes: Mapping[sp.Symbol, int] | None = None,
     ):
         self.dimension = dimension
         self.symmetric = {symbol.name for symbol in symmetric}
         self.values = {symbol.name: matrix for symbol, matrix in (values or {}).items()}
         self.atoms = atoms
+        self.density = density or sp.Function("p", positive=True)
         self.angle = angle
-        self.log_mgf = log_mgf
+        self.log_mgf = {len(equation.lhs.args): equation for equation in log_mgf}
         self.sizes = {d: dimension, **(sizes or {})}
         if (used := _USED.get()) is not None:
             used[tuple((symbol.name, value) for symbol, value in self.sizes.items())] = None
@@ -132,9 +135,9 @@ class Components:
             case VectorAverage():
                 return self(expression.args[0]).applyfunc(lambda entry: self._integral(entry, expression))
             case LogMGF():
-                return self._log_mgf(self(expression.args[0]))
+                return self._log_mgf(*map(self, expression.args))
             case LogMGFGradient():
-                return self._log_mgf_gradient(self(expression.args[0]))
+                return self._log_mgf_gradient(*map(self, expression.args))
             case sp.Symbol() if expression in self.sizes:
                 return sp.Integer(self.sizes[expression])
             case _ if expression.args:
@@ -160,18 +163,21 @@ class Components:
         if self.angle is not None:
             return Average(integrand, self.angle, average.args[2])
         variables = tuple(self(average.args[1]))
-        return linear_integral(integrand * sp.Function("p", positive=True)(*variables), variables)
+        return linear_integral(integrand * self.density(*variables), variables)
 
-    def _log_mgf(self, at: sp.MatrixBase) -> sp.Expr:
-        if self.log_mgf is None:
+    def _log_mgf(self, *arguments: sp.MatrixBase) -> sp.Expr:
+        definition = self.log_mgf.get(len(arguments))
+        if definition is None:
             raise ValueError("log_mgf: K appears in the expression, but the equation that defines it was not given")
-        argument = self.log_mgf.lhs.args[0]
-        return self(self.log_mgf.rhs).subs(dict(zip(self(argument), at, strict=True)))
+        at_arguments = copy(self)
+        names = (symbol.name for symbol in definition.lhs.args)
+        at_arguments.values = {**self.values, **dict(zip(names, arguments, strict=True))}
+        return at_arguments(definition.rhs)
 
-    def _log_mgf_gradient(self, at: sp.MatrixBase) -> sp.ImmutableMatrix:
+    def _log_mgf_gradient(self, at: sp.MatrixBase, *curvature: sp.MatrixBase) -> sp.ImmutableMatrix:
         """Differentiate K under the integral sign in the components of ξ, then put ξ = at."""
         xi = sp.ImmutableMatrix([sp.Dummy(f"xi_{i}", real=True) for i in range(self.dimension)])
-        function, point = self._log_mgf(xi), dict(zip(xi, at, strict=True))
+        function, point = self._log_mgf(xi, *curvature), dict(zip(xi, at, strict=True))
         return sp.ImmutableMatrix([linear_integrals(function.diff(component).subs(point)) for component in xi])
 
 
@@ -180,8 +186,8 @@ def linear_integral(integrand: sp.Expr, variables: tuple[sp.Symbol, ...]) -> sp.
     limits = [(variable, -sp.oo, sp.oo) for variable in variables]
     total = sp.S.Zero
     for term in sp.Add.make_args(sp.expand_mul(integrand)):
-        constant, rest = term.as_independent(*variables, as_Add=False)
-        total += constant * sp.Integral(sp.powsimp(_expanded_exponents(rest)), *limits)
+        constant, rest = _split_exponents(term, variables).as_independent(*variables, as_Add=False)
+        total += constant * sp.Integral(sp.powsimp(rest), *limits)
     return total
 
 
@@ -193,5 +199,11 @@ def linear_integrals(expression: sp.Expr) -> sp.Expr:
     )
 
 
-def _expanded_exponents(expression: sp.Expr) -> sp.Expr:
-    return expression.replace(sp.exp, lambda argument: sp.exp(sp.expand(argument)))
+def _split_exponents(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> sp.Expr:
+    """e^(a + b) as e^a e^b, a free of the variables, both exponents expanded."""
+
+    def split(exponent: sp.Expr) -> sp.Expr:
+        constant, rest = sp.expand(exponent).as_independent(*variables, as_Add=True)
+        return sp.exp(constant, evaluate=False) * sp.exp(rest) if constant != 0 else sp.exp(rest)
+
+    return expression.replace(sp.exp, split)

@@ -12,7 +12,7 @@ import sympy as sp
 
 from symbolic.components import sizes_used
 from symbolic.step_cache import StepCache, Verdict
-from symbolic.zero import Undecided, Witness, first_witness
+from symbolic.zero import Undecided, Witness, nonzero_witness
 
 #: Maps the relations of the premises, then the conclusion's, to expressions that must vanish identically.
 Check = Callable[..., Iterable[sp.Expr]]
@@ -192,14 +192,16 @@ class Derivation:
 
 
 def _verdict(step: Step, relations: list[Any]) -> Verdict:
+    identities = 0
     with sizes_used() as sizes:
-        residuals = list(step.check(*relations))
-    if not residuals:
+        for residual in step.check(*relations):
+            try:
+                witness = nonzero_witness(sp.sympify(residual))
+            except Undecided as undecided:
+                raise StepFailed(step, undecided) from undecided
+            if witness is not None:
+                raise StepFailed(step, witness)
+            identities += 1
+    if identities == 0:
         raise ValueError(f"step '{step.name}': its check yields no identity, so it cannot fail")
-    try:
-        witness = first_witness(residuals)
-    except Undecided as undecided:
-        raise StepFailed(step, undecided) from undecided
-    if witness is not None:
-        raise StepFailed(step, witness)
-    return Verdict(len(residuals), tuple(sizes))
+    return Verdict(identities, tuple(sizes))

@@ -23,7 +23,7 @@ import mpmath
 import sympy as sp
 from sympy.core.function import UndefinedFunction
 
-from symbolic.zero import first_witness
+from symbolic.zero import nonzero_witness
 
 #: Not followed: a change of theirs shows in VERSIONS.
 LIBRARIES = {*sys.stdlib_module_names, "sympy", "mpmath"}
@@ -56,7 +56,7 @@ def step_digest(check: object, relations: Iterable[object]) -> str:
     >>> step_digest(check, [sp.Eq(x, 1)]) == step_digest(check, [sp.Eq(x, -1)])
     False
     """
-    return digest(VERSIONS, first_witness, check, tuple(relations))
+    return digest(VERSIONS, nonzero_witness, check, tuple(relations))
 
 
 def digest(*values: object) -> str:

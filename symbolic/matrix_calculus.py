@@ -19,6 +19,31 @@ def symmetrise(expression: sp.MatrixExpr, symmetric: Iterable[sp.MatrixSymbol]) 
     return expression.doit().xreplace({symbol.T: symbol for symbol in symmetric}).doit()
 
 
+def with_free_inverses(
+    expressions: Iterable[sp.MatrixExpr], symmetric: Iterable[sp.MatrixSymbol]
+) -> tuple[list[sp.MatrixExpr], list[sp.MatrixSymbol]]:
+    """Replace every inverse by a free matrix, the inverse of a transpose by its transpose.
+
+    Returns the expressions and all symmetric symbols, those of inverses of symmetric matrices included. An identity
+    that holds with a free matrix holds with the inverse, and needs no inverse written out.
+    """
+    symmetric = list(symmetric)
+    known: dict[sp.MatrixExpr, sp.MatrixExpr] = {}
+
+    def free(inverse: sp.Inverse) -> sp.MatrixExpr:
+        inside = symmetrise(expand_matrix(inverse.arg), symmetric)
+        if inside not in known:
+            symbol = sp.MatrixSymbol(f"N_{len(known)}", *inside.shape)
+            transposed = symmetrise(expand_matrix(inside.T), symmetric)
+            known[transposed] = symbol.T
+            known[inside] = symbol
+            if transposed == inside:
+                symmetric.append(symbol)
+        return known[inside]
+
+    return [expression.replace(lambda e: isinstance(e, sp.Inverse), free) for expression in expressions], symmetric
+
+
 def gradient(scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.MatrixSymbol] = ()) -> sp.MatrixExpr:
     """The gradient, as a column, of a sum of multiples of inner products.
 

@@ -52,7 +52,7 @@ class Average(sp.Expr):
 
 
 class VectorAverage(sp.MatrixExpr):
-    """The average ∫ f(y) dm(y) of a column vector f over a law m."""
+    """The average ∫ f(y) dm(y) of a column vector or a matrix f over a law m."""
 
     def __new__(cls, integrand: sp.MatrixExpr, variable: sp.Basic, law: sp.Symbol = m) -> VectorAverage:
         return sp.Basic.__new__(cls, integrand, variable, law)
@@ -72,39 +72,42 @@ class VectorAverage(sp.MatrixExpr):
 
 
 class LogMGF(sp.Expr):
-    """The log moment generating function K(ξ) = log ∫ e^⟨ξ,y⟩ dm(y) of the law."""
+    """The log moment generating function K(ξ) = log ∫ e^⟨ξ,y⟩ dm(y) of the law.
 
-    def __new__(cls, at: sp.MatrixExpr) -> LogMGF:
-        return sp.Expr.__new__(cls, at)
+    With a second argument Λ, that of the law reweighted by a quadratic: K_Λ(ξ) = log ∫ e^{⟨ξ,y⟩ − ⟨y,Λy⟩/2} dm(y).
+    """
+
+    def __new__(cls, at: sp.MatrixExpr, *curvature: sp.MatrixExpr) -> LogMGF:
+        return sp.Expr.__new__(cls, at, *curvature)
 
     def _latex(self, printer: Any) -> str:
-        return rf"K\left({printer._print(self.args[0])}\right)"
+        return _generating_latex("K", self.args, printer)
 
     def _sympystr(self, printer: Any) -> str:
-        return f"K({printer._print(self.args[0])})"
+        return _generating_text("K", self.args, printer)
 
     def _pretty(self, printer: Any) -> prettyForm:
-        return _call_pretty("K", self.args[0], printer)
+        return prettyForm(_generating_text("K", self.args, printer))
 
 
 class LogMGFGradient(sp.MatrixExpr):
-    """The gradient ∇K of the log moment generating function, at a column vector."""
+    """The gradient ∇K (or ∇K_Λ) of the log moment generating function, at a column vector."""
 
-    def __new__(cls, at: sp.MatrixExpr) -> LogMGFGradient:
-        return sp.Basic.__new__(cls, at)
+    def __new__(cls, at: sp.MatrixExpr, *curvature: sp.MatrixExpr) -> LogMGFGradient:
+        return sp.Basic.__new__(cls, at, *curvature)
 
     @property
     def shape(self) -> tuple[sp.Expr, sp.Expr]:
         return self.args[0].shape
 
     def _latex(self, printer: Any) -> str:
-        return rf"\nabla K\left({printer._print(self.args[0])}\right)"
+        return _generating_latex(r"\nabla K", self.args, printer)
 
     def _sympystr(self, printer: Any) -> str:
-        return f"∇K({printer._print(self.args[0])})"
+        return _generating_text("∇K", self.args, printer)
 
     def _pretty(self, printer: Any) -> prettyForm:
-        return _call_pretty("∇K", self.args[0], printer)
+        return prettyForm(_generating_text("∇K", self.args, printer))
 
 
 class TimeDerivative(sp.Expr):
@@ -187,6 +190,18 @@ def _integral_pretty(args: tuple[sp.Basic, ...], printer: Any) -> prettyForm:
     measure = prettyForm(*prettyForm(" d").right(law))
     measure = prettyForm(*measure.right(prettyForm(*variable.parens())))
     return prettyForm(*prettyForm(*prettyForm("∫ ").right(integrand)).right(measure), binding=prettyForm.MUL)
+
+
+def _generating_latex(name: str, args: tuple[sp.Basic, ...], printer: Any) -> str:
+    at, *curvature = (printer._print(arg) for arg in args)
+    index = f"_{{{curvature[0]}}}" if curvature else ""
+    return rf"{name}{index}\left({at}\right)"
+
+
+def _generating_text(name: str, args: tuple[sp.Basic, ...], printer: Any) -> str:
+    at, *curvature = (str(printer._print(arg)) for arg in args)
+    index = f"[{curvature[0]}]" if curvature else ""
+    return f"{name}{index}({at})"
 
 
 def _call_pretty(name: str, argument: sp.Basic, printer: Any) -> prettyForm:

@@ -9,6 +9,7 @@ import sympy as sp
 
 from symbolic.derivation import Derivation
 from symbolic.notation import rate
+from symbolic.zero import Witness
 
 #: The values a variable may take: what numeric inputs are checked against.
 DOMAINS = {
@@ -109,8 +110,29 @@ class Reduction:
 
 
 class NotClosed(ValueError):
-    """The flow leaves the family of laws; `obstruction` is the term that does it."""
+    """The flow leaves the family of laws.
 
-    def __init__(self, field: object, law: object, obstruction: sp.Expr, why: str):
-        self.field, self.law, self.obstruction, self.why = field, law, obstruction, why
-        super().__init__(f"{field} does not keep {law} laws: {why}. The term that leaves the family is {obstruction}")
+    `obstruction` is the term that does it; `why` says in words how it is known, and `witness` is the point and the
+    value of a quantity that would vanish if the family were kept.
+    """
+
+    def __init__(self, field: object, law: object, obstruction: sp.Basic, why: str, witness: Witness):
+        self.field, self.law, self.obstruction, self.why, self.witness = field, law, obstruction, why, witness
+        super().__init__(f"{field} does not keep {law}: {why} The term that leaves the family is {obstruction}")
+
+    def latex(self) -> str:
+        """The obstruction in LaTeX."""
+        from symbolic.printing.latex import Printer
+
+        return Printer().doprint(self.obstruction)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+
+class ClosureUndecided(ValueError):
+    """Neither a reduction nor an obstruction was found; `residual` is the term that could not be decided."""
+
+    def __init__(self, field: object, law: object, residual: sp.Basic, why: str):
+        self.field, self.law, self.residual, self.why = field, law, residual, why
+        super().__init__(f"undecided whether {field} keeps {law}: {why} The term in question is {residual}")

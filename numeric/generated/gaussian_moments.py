@@ -1,4 +1,4 @@
-"""Moment equations of Gaussian laws under softmax attention.
+"""Moment equations of Gaussian laws under SoftmaxAttention(feed_forward='affine').
 
     W = A + V*Sigma*B
     c = V*mu + b

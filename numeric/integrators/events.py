@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import mpmath
 import numpy as np
 
 from numeric.layout import Layout
 from numeric.outcome import BlewUp, Outcome, StoppedByEvent
-from numeric.trajectory import Piece
+from numeric.trajectory import Piece, Solution
 
 #: Points per step at which an event function is sampled. Steps are short against the radius of convergence, so that
 #: two sign changes between samples are two nearly coincident roots.
 SAMPLES = 5
 
 
-@dataclass
-class Record:
-    """The pieces of a solution, its outcome, and for each event the (time, flat state) pairs at which it occurred."""
-
-    initial: np.ndarray
-    outcome: Outcome
-    events: list[list[tuple[Any, np.ndarray]]]
-    pieces: list[Piece] = field(default_factory=list)
-
-    @property
-    def final(self) -> np.ndarray:
-        return self.pieces[-1].final if self.pieces else self.initial
-
-
 class Watch:
     """One event function along the solution: remembers the last sample whose sign was known."""
 
-    def __init__(self, function: Callable[..., Any], layout: Layout, start: Any, initial: np.ndarray):
-        self.function, self.layout = function, layout
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        layout: Layout,
+        number: Callable[[Any], Any],
+        start: Any,
+        initial: np.ndarray,
+    ):
+        self.function, self.layout, self.number = function, layout, number
         self.direction = getattr(function, "direction", 0)
         # As in SciPy: True stops at the first occurrence, an integer at that many.
         self.stop_after = int(getattr(function, "terminal", False))
@@ -43,7 +36,7 @@ class Watch:
         self.time, self.value = start, self._value(start, initial)
 
     def _value(self, time: Any, flat: np.ndarray) -> Any:
-        return self.function(time, self.layout.unflatten(flat))
+        return self.number(self.function(time, self.layout.unflatten(flat)))
 
     def crossings(self, piece: Piece, epsilon: float) -> Iterator[Any]:
         """The times in the piece at which the event function changes sign in the wanted direction."""
@@ -66,37 +59,34 @@ def follow(
     start: Any,
     initial: np.ndarray,
     functions: Sequence[Callable[..., Any]],
-    epsilon: float,
-) -> Record:
+    precision: int | None,
+) -> Solution:
     """Run an integrator to its outcome, or to the first terminal event.
 
-    `epsilon` is the relative spacing of the numbers in use: roots of event functions are located to a few times that.
+    `precision` is that of the numbers in use, in bits, or None for doubles; roots of event functions are located to
+    a few units in the last place.
     """
-    watches = [Watch(function, layout, start, initial) for function in functions]
+    number = float if precision is None else mpmath.mpmathify
+    epsilon = float(np.finfo(float).eps) if precision is None else mpmath.ldexp(1, -precision)
+    watches = [Watch(function, layout, number, start, initial) for function in functions]
     pieces: list[Piece] = []
     events: list[list[tuple[Any, np.ndarray]]] = [[] for _ in functions]
     for step in steps:
         if not isinstance(step, Piece):
-            return _up_to_blow_up(Record(initial, step, events, pieces))
-        found = sorted((time, number) for number, watch in enumerate(watches)
-                       for time in watch.crossings(step, epsilon))
-        for time, number in found:
+            if isinstance(step, BlewUp):
+                # Beyond the lower end of the bracket the error exceeds the state itself.
+                pieces = [piece for piece in pieces if piece.end <= step.time]
+                events = [[event for event in found if event[0] <= step.time] for found in events]
+            return Solution(layout, start, initial, pieces, events, step, precision)
+        found = sorted((time, event) for event, watch in enumerate(watches) for time in watch.crossings(step, epsilon))
+        for time, event in found:
             flat = step.final if time == step.end else step.evaluate(time)
-            events[number].append((time, flat))
-            if len(events[number]) == watches[number].stop_after:
+            events[event].append((time, flat))
+            if len(events[event]) == watches[event].stop_after:
                 pieces.append(Piece(step.start, time, step.evaluate, flat))
-                return Record(initial, StoppedByEvent(time, number), events, pieces)
+                return Solution(layout, start, initial, pieces, events, StoppedByEvent(time, event), precision)
         pieces.append(step)
     raise AssertionError("an integrator ended without an outcome")
-
-
-def _up_to_blow_up(record: Record) -> Record:
-    """Drop what lies beyond the lower end of a blow-up bracket, where the error exceeds the state itself."""
-    if isinstance(record.outcome, BlewUp):
-        last = record.outcome.bracket[0]
-        record.pieces = [piece for piece in record.pieces if piece.end <= last]
-        record.events = [[event for event in found if event[0] <= last] for found in record.events]
-    return record
 
 
 def bracketed_root(

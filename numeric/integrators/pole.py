@@ -1,7 +1,8 @@
 """Locate a blow-up ahead from Taylor coefficients: the zero of a power of the reciprocal.
 
-When a component behaves like C (t* - t)^(-alpha) times an analytic function, with alpha a simple fraction, then
-g = |x|^(-1/alpha) is analytic at t*, with a simple zero there. Its series, computed from that of x, converges beyond
+What is looked at is N = |X|^2, the sum of squares of all entries of a state array X. Unlike the entries, which may mix
+several kinds of growth, it commonly behaves like C^2 (t* - t)^(-2 alpha) times an analytic function. Then
+g = N^(-1/(2 alpha)) is analytic at t*, with a simple zero there. Its series, computed from that of N, converges beyond
 t*, up to the next singularity, so that t* follows with many digits from some way off.
 """
 
@@ -17,11 +18,12 @@ import mpmath
 
 from numeric.integrators.majorant import log2_size, majorant, power_of_two
 
-#: Exponents are tried when they have a denominator up to 4 and the estimate from the last coefficients is this close. A
-#: wrong one does no harm: its g is not analytic at t*, and the bound of its remainder never becomes small.
-LARGEST_DENOMINATOR, EXPONENT_SLACK = 4, 0.02
+#: Exponents are tried when they have a denominator up to 4 and the estimate from the last coefficients is this close,
+#: half the least distance of two such. A wrong one does no harm: its g is not analytic at t*, and the bound of its
+#: remainder never becomes small.
+LARGEST_EXPONENT, LARGEST_DENOMINATOR, EXPONENT_SLACK = 20, 4, 1 / 24
 
-#: What rounding may have cost the series of g, in bits.
+#: What rounding may have cost the series of g, in bits, besides its largest terms.
 LOST_BITS = 20
 
 NEWTON_STEPS = 60
@@ -29,7 +31,10 @@ NEWTON_STEPS = 60
 
 @dataclass(frozen=True)
 class Pole:
-    """A singularity at `distance` ahead, up to `radius`; |x| (t* - t)^exponent -> rate."""
+    """A singularity at `distance` ahead, up to `radius`; |X| (t* - t)^exponent -> rate.
+
+    The radius is infinite when g is not analytic at t*: then the distance is an estimate without a bound.
+    """
 
     distance: Any
     radius: Any
@@ -37,37 +42,57 @@ class Pole:
     rate: Any
 
 
-def grows_to_singularity(component: Sequence[Any]) -> bool:
-    """Whether the late coefficients all have the sign of the first: the nearest singularity is real and ahead."""
-    return bool(component[0]) and all(c * component[0] > 0 for c in component[len(component) // 2:])
+def square_norm(components: Sequence[Sequence[Any]]) -> list[Any]:
+    """The Taylor coefficients of the sum of squares of several series."""
+    reverses = [series[::-1] for series in components]
+    count = len(components[0])
+    return [
+        mpmath.fsum(mpmath.fdot(series[:k + 1], reverse[count - 1 - k:])
+                    for series, reverse in zip(components, reverses, strict=True))
+        for k in range(count)
+    ]
 
 
-def pole_ahead(component: Sequence[Any]) -> Pole | None:
-    """The pole of a component that grows towards a real singularity, or None when it cannot be told from here.
+def pole_ahead(square: Sequence[Any]) -> Pole | None:
+    """The pole ahead of an array whose square norm has these coefficients; None when there is none to be seen.
 
     The zero r of the truncated series G of g is that of g up to `radius`, because the remainder bound of
     `numeric.integrators.majorant` leaves g > 0 at r - radius and g < 0 at r + radius.
     """
-    exponent = _exponent(component)
-    if exponent is None:
+    double = _exponent(square)
+    if double is None:
         return None
-    power = mpmath.mpf(exponent.denominator) / exponent.numerator
-    series = power_series([c * mpmath.sign(component[0]) for c in component], -power)
+    series = power_series(square, -mpmath.mpf(double.denominator) / double.numerator)
     root = _first_zero(series)
     if root is None:
         return None
     distance, slope = root
-    rounding = mpmath.ldexp(series[0], LOST_BITS - mpmath.mp.prec)
-    # Coefficients that rounding alone can explain are taken for zero: often all but a few are.
     monomials = powers(distance, len(series))
-    fit = majorant([log2_size(c) if abs(c) * m > rounding else -math.inf for c, m in zip(series, monomials, strict=True)])
+    # As large as the rounding of the largest term of N, relative to N. Coefficients that this alone can explain are
+    # taken for zero: often all but a few are.
+    largest = max(c * monomial for c, monomial in zip(square, monomials, strict=True))
+    rounding = mpmath.ldexp(series[0] * largest / square[0], LOST_BITS - mpmath.mp.prec)
+    terms = zip(series, monomials, strict=True)
+    fit = majorant([log2_size(c) if abs(c) * monomial > rounding else -math.inf for c, monomial in terms])
     remainder = power_of_two(fit.log2_remainder(log2_size(distance))) + rounding
-    if mpmath.isinf(remainder):
-        return None
     radius = 2 * remainder / -slope
-    if not (evaluate(series, distance - radius) > remainder and evaluate(series, distance + radius) < -remainder):
+    if mpmath.isfinite(radius):
+        below, above = evaluate(series, distance - radius), evaluate(series, distance + radius)
+        if not (below > remainder and above < -remainder):
+            radius = mpmath.inf
+    return Pole(distance, radius, double / 2, (-slope) ** (-mpmath.mpf(double.numerator) / (2 * double.denominator)))
+
+
+def simple_exponent(estimate: Any) -> Fraction | None:
+    """The exponent of a pole that an estimate stands for, or None when it stands for none.
+
+    >>> simple_exponent(0.499), simple_exponent(0.9), simple_exponent(-1)
+    (Fraction(1, 2), None, None)
+    """
+    if not 0 < estimate < LARGEST_EXPONENT:
         return None
-    return Pole(distance, radius, exponent, (-slope) ** (-1 / power))
+    exponent = Fraction(float(estimate)).limit_denominator(LARGEST_DENOMINATOR)
+    return exponent if exponent > 0 and abs(estimate - float(exponent)) < EXPONENT_SLACK else None
 
 
 def power_series(x: Sequence[Any], exponent: Any) -> list[Any]:
@@ -97,20 +122,16 @@ def powers(h: Any, count: int) -> list[Any]:
     return result
 
 
-def _exponent(component: Sequence[Any]) -> Fraction | None:
+def _exponent(series: Sequence[Any]) -> Fraction | None:
     """alpha from the last three coefficients, as a simple fraction, or None when it is none.
 
-    For C (t* - t)^(-alpha) the ratio of successive coefficients is (k - 1 + alpha)/(k rho), so that k times the
+    For (t* - t)^(-alpha) the ratio of successive coefficients is (k - 1 + alpha)/(k rho), so that k times the
     ratio is linear in k: slope 1/rho and, at k = 0, the value (alpha - 1)/rho.
     """
-    last = len(component) - 1
-    ratio = last * component[last] / component[last - 1]
-    slope = ratio - (last - 1) * component[last - 1] / component[last - 2]
-    if slope <= 0:
-        return None
-    estimate = float(ratio / slope) - last + 1
-    exponent = Fraction(estimate).limit_denominator(LARGEST_DENOMINATOR)
-    return exponent if exponent > 0 and abs(estimate - exponent) < EXPONENT_SLACK else None
+    last = len(series) - 1
+    ratio = last * series[last] / series[last - 1]
+    slope = ratio - (last - 1) * series[last - 1] / series[last - 2]
+    return simple_exponent(ratio / slope - last + 1) if slope > 0 else None
 
 
 def _first_zero(series: Sequence[Any]) -> tuple[Any, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
-from numeric.integrators.pole import EXPONENT_SLACK, LARGEST_DENOMINATOR
+from numeric.integrators.pole import simple_exponent
 from numeric.kernel import Kernel
 from numeric.layout import Layout
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
@@ -35,6 +35,9 @@ CLEAR_OF_ERROR = 1e4
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 
+#: Time, flat state, and its rate of change.
+Entry = tuple[float, np.ndarray, np.ndarray]
+
 
 def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> Rhs:
     """The kernel's right-hand side on flat real states; NaN where it is not defined."""
@@ -52,7 +55,7 @@ def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> R
 
 
 def scipy_steps(
-    rhs: Rhs, start: float, end: float, initial: np.ndarray, rtol: float, atol: float
+    rhs: Rhs, layout: Layout, start: float, end: float, initial: np.ndarray, rtol: float, atol: float
 ) -> Iterator[Piece | Outcome]:
     """The steps, then the outcome."""
     with np.errstate(all="ignore"):
@@ -77,55 +80,52 @@ def scipy_steps(
         yield Finished(solver.t)
         return
     with np.errstate(all="ignore"):
-        outcome = _failure(history, rhs, end, rtol, atol)
+        outcome = _failure(history, rhs, layout, end, rtol, atol)
     yield outcome
 
 
-def _failure(
-    history: list[tuple[float, np.ndarray, np.ndarray]], rhs: Rhs, end: float, rtol: float, atol: float
-) -> Outcome:
+def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: float, atol: float) -> Outcome:
     """Why the steps became too small: a blow-up, or something else."""
     start, initial, _ = history[0]
     last, flat, _ = history[-1]
-    largest = int(np.abs(flat).argmax())
-    if not 0 < _growth_time(history[-1], largest) < GROWTH * (last - start):
+    name, block = layout.largest(flat)
+    if not 0 < _growth_time(history[-1], block) < GROWTH * (last - start):
         return StepLimit(last, "the steps became too small to change the time, but the state does not grow fast "
                                "enough for a blow-up: the right-hand side is singular there or too large for doubles")
-    time = last + _growth_time(history[-1], largest)
+    time = last + _growth_time(history[-1], block)
     coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
     while coarse.status == "running":
         coarse.step()
     radius = max(abs(time - coarse.t), rtol * (time - start), 4 * np.spacing(time))
-    exponent, rate = _power(history, largest, time, CLEAR_OF_ERROR * radius)
     bracket = (float(time - radius), float(time + radius))
-    if exponent is None:
-        return BlewUp(bracket, note="not recognised as a power of t* - t")
-    return BlewUp(bracket, rate, exponent)
+    exponent, rate = _power(history, block, time, CLEAR_OF_ERROR * radius)
+    return BlewUp(name, bracket, rate, exponent, "" if exponent else "not recognised as a power of t* - t")
 
 
-def _growth_time(entry: tuple[float, np.ndarray, np.ndarray], component: int) -> float:
-    """x/x' of a component: (t* - t)/alpha near C (t* - t)^(-alpha)."""
+def _growth_time(entry: Entry, block: slice) -> float:
+    """|X|/|X|' of a state array: (t* - t)/alpha near C (t* - t)^(-alpha)."""
     _, flat, rate = entry
-    return float(flat[component] / rate[component])
+    state = flat[block] / np.abs(flat[block]).max()  # whose square does not overflow
+    return float(np.abs(flat[block]).max() * (state @ state) / (state @ rate[block]))
 
 
 def _power(
-    history: list[tuple[float, np.ndarray, np.ndarray]], component: int, time: float, distance: float
+    history: list[Entry], block: slice, time: float, distance: float
 ) -> tuple[Fraction | None, float | None]:
-    """The exponent alpha and the constant C of a component that behaves like C (t* - t)^(-alpha).
+    """The exponent alpha and the constant C of an array whose norm behaves like C (t* - t)^(-alpha).
 
-    They are read off two steps, one about `distance` from t*, the other ten times as far: x/x' falls with slope
-    1/alpha, and |x| (t* - t)^alpha is extrapolated linearly to t*.
+    They are read off two steps, one about `distance` from t*, the other ten times as far: |X|/|X|' falls with slope
+    1/alpha, and |X| (t* - t)^alpha is extrapolated linearly to t*.
     """
     near = next((entry for entry in reversed(history) if time - entry[0] >= distance), history[0])
     far = next((entry for entry in reversed(history) if time - entry[0] >= 10 * (time - near[0])), history[0])
     d_near, d_far = time - near[0], time - far[0]
     if d_near == d_far:
         return None, None
-    slope = (_growth_time(far, component) - _growth_time(near, component)) / (d_far - d_near)
-    exponent = Fraction(1 / slope).limit_denominator(LARGEST_DENOMINATOR) if slope > 0 else Fraction(0)
-    if exponent == 0 or abs(1 / slope - exponent) > EXPONENT_SLACK:
+    slope = (_growth_time(far, block) - _growth_time(near, block)) / (d_far - d_near)
+    exponent = simple_exponent(1 / slope) if slope > 0 else None
+    if exponent is None:
         return None, None
-    c_near, c_far = (abs(float(flat[component])) * d ** float(exponent)
+    c_near, c_far = (float(np.linalg.norm(flat[block])) * d ** float(exponent)
                      for (_, flat, _), d in ((near, d_near), (far, d_far)))
     return exponent, (c_near * d_far - c_far * d_near) / (d_far - d_near)

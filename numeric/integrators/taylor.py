@@ -1,10 +1,11 @@
 """Taylor series of high order in multiple precision: as many digits as asked for, delivered.
 
 Local errors. The coefficients c_0..c_K come from the kernel's recurrence. The step h is the largest for which the
-remainder bound of `numeric.integrators.majorant` is at most eps times the size of the state, no term c_k h^k is so
-large that its rounding matters, and the state does not shrink to less than an eighth. Its size is its largest entry,
-or, where it passes through zero, what that changes by in an eighth of the step. Order: the recurrence costs between K (overhead) and K^2 (convolutions), and buys a step h/rho of
-eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at K = log(1/eps)/p, with p between 1 and 2.
+remainder bound of `numeric.integrators.majorant` is at most eps times the largest entry of the state, no term c_k h^k
+is so large that its rounding matters, and the state does not shrink to less than an eighth (unless it passes through
+zero, changing by more than that in an eighth of the step). Order: the recurrence costs between K (overhead) and K^2
+(convolutions), and buys a step h/rho of eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at
+K = log(1/eps)/p, with p between 1 and 2.
 
 Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
 digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
@@ -23,13 +24,14 @@ import mpmath
 import numpy as np
 
 from numeric.backends.mpmath import arithmetic
-from numeric.integrators.events import Record, follow
-from numeric.integrators.majorant import Majorant, log2_size, majorant, power_of_two
-from numeric.integrators.pole import grows_to_singularity, pole_ahead, powers
+from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
+from numeric.integrators.events import follow
+from numeric.integrators.majorant import log2_size, majorant, power_of_two
+from numeric.integrators.pole import powers
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
-from numeric.trajectory import Piece
+from numeric.trajectory import Piece, Solution
 
 MAX_STEPS = 100_000
 
@@ -43,8 +45,8 @@ ROUNDING_DIGITS = 6
 #: 10^(0.055 digits), so that this hardly ever limits them.
 TERM_DIGITS, TERM_DIGITS_PER_DIGIT = 3, 1 / 16
 
-#: The state may shrink to this part of its size in one step, as errors count relative to it, and its size where it
-#: passes through zero is what it changes by in this part of the step.
+#: The state may shrink to this part of its size in one step, as errors count relative to it. It passes through zero
+#: when it changes by more than that in this part of the step.
 PART = 1 / 8
 
 #: Decimal digits added to the measured growth of errors, which is that of one sample of noise: one of them for what
@@ -53,10 +55,6 @@ MARGIN_DIGITS = 2
 
 #: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
 NOISE_DIGITS, LINEAR = 10, 1e-3
-
-#: A blow-up is followed until the time left is this small against the time passed since the start; one whose kind is
-#: not recognised until the radius of convergence is this small.
-NEAR, NEAREST = 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
@@ -70,17 +68,6 @@ class Problem:
     end: Any
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A followed solution with the layout of its states, its working precision in bits and its estimated error."""
-
-    record: Record
-    layout: Layout
-    start: Any
-    precision: int
-    error: Any
-
-
 def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> Solution:
     """Integrate with a final error below 10^-digits, relative to the size of the state.
 
@@ -90,25 +77,40 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
     growth = error_growth(problem, terminal, digits)
     if growth is None:
         # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
-        return replace(_run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR), error=mpmath.inf)
-    local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
-    return _run(problem, events, local_digits, error=mpmath.mpf(10) ** (growth + 1 - local_digits))
+        solution, error = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR), mpmath.inf
+    else:
+        local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
+        error = mpmath.mpf(10) ** (growth + 1 - local_digits)
+        solution = _run(problem, events, local_digits, error)
+    return replace(_trusted(solution), error=error)
+
+
+def _trusted(solution: Solution) -> Solution:
+    """Without what lies so near to a blow-up that the error of its time counts for more than was allowed for."""
+    if not isinstance(solution.outcome, BlewUp):
+        return solution
+    with mpmath.workprec(solution.precision):
+        end = end_of_trust(solution.outcome, solution.start)
+    pieces = [piece for piece in solution.pieces if piece.start < end]
+    events = [[event for event in found if event[0] <= pieces[-1].end] for found in solution.events]
+    return replace(solution, pieces=pieces, events=events)
 
 
 def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> float | None:
     """The decimal digits that the flow costs: log10(final error / local error), from two noisy pilots.
 
     When the noise grows to where the flow is no longer linear in it, or changes the outcome, the pilots are repeated
-    with twice the digits. None when noise beyond the digits asked for still decides how the integration ends.
+    with twice the digits. None when the integration gives up, or when noise below the digits asked for still
+    decides how it ends.
     """
     noise_digits = NOISE_DIGITS
     while True:
         noise = mpmath.mpf(10) ** -noise_digits
         clean = _run(problem, events, noise_digits + 4)
-        if isinstance(clean.record.outcome, StepLimit):
-            return 0.0
+        if isinstance(clean.outcome, StepLimit):
+            return None
         noisy = _run(problem, events, noise_digits + 4, noise=noise)
-        if type(clean.record.outcome) is type(noisy.record.outcome):
+        if type(clean.outcome) is type(noisy.outcome):
             distance = _distance(clean, noisy)
             if distance < LINEAR:
                 return max(0.0, float(mpmath.log10(max(distance, noise) / noise)))
@@ -119,15 +121,14 @@ def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., 
 
 def _distance(clean: Solution, noisy: Solution) -> Any:
     """How far apart two solutions of the same outcome end, relative to the time passed and the size of the state."""
-    outcome, other, pieces = clean.record.outcome, noisy.record.outcome, clean.record.pieces
+    outcome, other, pieces = clean.outcome, noisy.outcome, clean.pieces
     passed = outcome.time - clean.start
     if isinstance(outcome, BlewUp) and isinstance(other, BlewUp):
-        moved = abs(outcome.bracket[1] - other.bracket[1])
-        # An error of a pole's t* is, relative to the distance that is left, one of the last state.
-        return moved / (passed if outcome.exponent is None else outcome.bracket[1] - pieces[-1].end)
-    before = pieces[-2].final if len(pieces) > 1 else clean.record.initial
-    size = max(np.abs(pieces[-1].final).max(), np.abs(before).max())
-    apart = np.abs(pieces[-1].final - noisy.record.final).max()
+        # An error of t* is one of the last state that is kept, relative to the time left there.
+        return abs(outcome.bracket[1] - other.bracket[1]) / (NEAR * passed)
+    before = pieces[-2].final if len(pieces) > 1 else clean.initial
+    size = max(np.abs(clean.final).max(), np.abs(before).max())
+    apart = np.abs(clean.final - noisy.final).max()
     return max(abs(outcome.time - other.time) / passed, apart / size if size else apart)
 
 
@@ -143,8 +144,7 @@ def _run(
         layout = Layout(given.kernel.state, given.initial)
         initial = layout.flatten(given.initial)
         steps = taylor_steps(given, layout, initial, local_digits, error, noise)
-        record = follow(steps, layout, given.start, initial, events, mpmath.mp.eps)
-        return Solution(record, layout, given.start, mpmath.mp.prec, error)
+        return follow(steps, layout, given.start, initial, events, mpmath.mp.prec)
 
 
 def taylor_steps(
@@ -152,12 +152,12 @@ def taylor_steps(
 ) -> Iterator[Piece | Outcome]:
     """The steps, then the outcome, at the current working precision.
 
-    `error` is the relative error of the state from which a blow-up is located; `noise` the relative size of what is
-    added to the state after every step.
+    `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
+    size of what is added to the state after every step.
     """
     order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
-    pole_tolerance = mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits)
+    approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
     parameters = real_arrays(problem.kernel.parameters, problem.parameters)
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
     # size, so that it cannot where the flow rotates them.
@@ -165,17 +165,25 @@ def taylor_steps(
     signs = [rng.choice((-1, 1)) for _ in flat]
     time = problem.start
     for _ in range(MAX_STEPS):
-        coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
+        try:
+            coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
+            defined = all(map(mpmath.isfinite, coefficients[-1]))
+        except ZeroDivisionError:
+            defined = False
+        if not defined:
+            yield StepLimit(time, "the right-hand side is not defined there")
+            return
         sizes = [log2_size(size) for size in np.abs(coefficients).max(axis=1)]
         fit = majorant(sizes)
 
-        blow_up = _blow_up(coefficients, fit, problem.start, time, pole_tolerance, error)
+        blow_up = approach.outcome(coefficients, fit, time)
         if blow_up is not None and blow_up.time < problem.end:
             yield blow_up
             return
 
         log2_left = log2_size(problem.end - time)
-        log2_scale = max(sizes[0], sizes[1] + min(fit.log2_radius, log2_left) + math.log2(PART))
+        # From a state that is zero on: relative to what it becomes.
+        log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
         components = coefficients.T.tolist()
         while True:
@@ -184,7 +192,7 @@ def taylor_steps(
                 yield StepLimit(time, "the steps became too small to change the time")
                 return
             piece = _piece(components, time, end)
-            if not _shrinks(components, piece, log2_scale + math.log2(PART)):
+            if not _shrinks(components, piece, sizes[0] + math.log2(PART)):
                 break
             log2_step = min(log2_step, log2_left) - 1
 
@@ -235,26 +243,3 @@ def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: floa
     monomials = powers(step, len(components[0]) - 1)
     slopes = [mpmath.fdot([k * c for k, c in enumerate(series)][1:], monomials) for series in components]
     return log2_size(max(map(abs, slopes)) * step * PART) < log2_least
-
-
-def _blow_up(
-    coefficients: np.ndarray, fit: Majorant, start: Any, time: Any, tolerance: Any, error: Any
-) -> BlewUp | None:
-    """The blow-up ahead, once it is near and its bracket is tight, or as tight as it gets."""
-    component = coefficients[:, np.abs(coefficients[-1]).argmax()]
-    passed = time - start
-    radius = power_of_two(fit.log2_radius)
-    if radius > 2 * NEAR * passed or not grows_to_singularity(component):
-        return None
-    pole = pole_ahead(component)
-    # A singularity of another component might come first: then the majorant's radius is shorter than the distance.
-    if pole is not None and pole.distance <= min(NEAR * passed, 1.5 * radius) and pole.radius <= tolerance * passed:
-        low = time + pole.distance - pole.radius - error * pole.distance
-        high = time + pole.distance + pole.radius + error * pole.distance
-        return BlewUp((low, high), pole.rate, pole.exponent)
-    if radius < NEAREST * passed:
-        return BlewUp(
-            (time, time + 2 * radius),
-            note="not recognised as a power of t* - t: the upper end is twice the radius of convergence there",
-        )
-    return None

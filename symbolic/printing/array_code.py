@@ -101,13 +101,15 @@ def rhs_text(reduction: Reduction) -> str:
         results.append(names[rate] + ("[..., 0]" if len(variable.shape) == 1 else ""))
     header = ", ".join([*(names[node] for node in system.inputs), "xp=np"])
     states = ", ".join(variable.name for variable in system.state)
-    return "\n".join([
-        f"def rhs({header}):",
-        f'    """Time derivatives of {states}; `xp` offers the array functions."""',
-        *opening_lines(system, used, names, columns=system.variables),
-        *lines,
-        f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
-    ])
+    return "\n".join(
+        [
+            f"def rhs({header}):",
+            f'    """Time derivatives of {states}; `xp` offers the array functions."""',
+            *opening_lines(system, used, names, columns=system.variables),
+            *lines,
+            f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
+        ]
+    )
 
 
 def _canonical_text(expression: sp.Basic, bound: Mapping[sp.Basic, str] | None = None) -> str:
@@ -140,11 +142,12 @@ def _docstring(reduction: Reduction) -> str:
     plain = _Plain({"order": None}).doprint
     relations = [f"{symbol} = {plain(value)}" for symbol, value in reduction.definitions]
     relations += [f"{state.symbol}' = {plain(reduction.equations[state.symbol])}" for state in reduction.state]
-    lines = [f'"""{reduction.title.rstrip(".")}.', ""]
+    lines = [f"{reduction.title.rstrip('.')}.", ""]
     for relation in relations:
         lines += textwrap.wrap(relation, 116, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
-    lines += ["", f"Generated from the reduction {reduction.name}: change its derivation, not this file.", '"""']
-    return "\n".join(lines)
+    lines += ["", f"Generated from the reduction {reduction.name}: change its derivation, not this file.", ""]
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"', "'")
+    return f'"""{text}"""'
 
 
 def _arguments_text(constant: str, variables: Sequence[Variable]) -> str:

@@ -298,7 +298,9 @@ def _line_svg(line: str) -> str:
     for tag, shift in (("sup", -4), ("sub", 3)):
         text = text.replace(f"<{tag}>", f'<tspan dy="{shift}" font-size="75%">')
         text = text.replace(f"</{tag}>", f'</tspan><tspan dy="{-shift}">\u200b</tspan>')
-    return text.replace("<i>", '<tspan font-style="italic">').replace("</i>", "</tspan>")
+    for tag, style in (("i", 'font-style="italic"'), ("code", 'font-family="monospace"')):
+        text = text.replace(f"<{tag}>", f"<tspan {style}>").replace(f"</{tag}>", "</tspan>")
+    return text
 
 
 def _curve(points: Sequence[tuple[float, float]]) -> str:

@@ -17,7 +17,24 @@ from itertools import groupby
 ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u0307": "dot"}
 #: Marks that also occur in words, so that they alone do not make a formula: â, ã.
 _IN_WORDS = {"\u0302", "\u0303"}
-NAMES = {"arg", "artanh", "cos", "cosh", "det", "diag", "dim", "exp", "Im", "ker", "lim", "log", "max", "mean", "min"}
+NAMES = {
+    "arg",
+    "artanh",
+    "cos",
+    "cosh",
+    "det",
+    "diag",
+    "dim",
+    "div",
+    "exp",
+    "Im",
+    "ker",
+    "lim",
+    "log",
+    "max",
+    "mean",
+    "min",
+}
 NAMES |= {"rank", "Re", "sgn", "sin", "sinh", "span", "tan", "tanh", "tr"}
 _LATEX_NAMES = {"arg", "cos", "cosh", "det", "dim", "exp", "ker", "lim", "log", "max", "min", "sin", "sinh", "tan"}
 _LATEX_NAMES |= {"tanh"}
@@ -44,6 +61,7 @@ SYMBOLS = {
     "≠": r"\neq",
     "≈": r"\approx",
     "∼": r"\sim",
+    "~": r"\sim",
     "≡": r"\equiv",
     "∝": r"\propto",
     "≺": r"\prec",
@@ -79,7 +97,7 @@ _GREEK_AS_LATIN = {"alpha": "A", "beta": "B", "epsilon": "E", "zeta": "Z", "eta"
 _GREEK_AS_LATIN |= {"mu": "M", "nu": "N", "omicron": "O", "rho": "P", "tau": "T", "chi": "X"}
 _OPENING, _CLOSING = "([", ".,;:)]"
 #: A word that ends with one of these is continued by the next one, and starting with one continues the last.
-_OPERATORS = "=<>≤≥≠≈∼∝+−±·×/∈→↦≺≻⪯⪰⇒"
+_OPERATORS = "=<>~≤≥≠≈∼∝+−±·×/∈→↦≺≻⪯⪰⇒"
 _PREFIXES = "∫∂∇∑∏"
 #: Characters of LaTeX from which on a formula may have to be broken at the end of a line.
 LONG = 60
@@ -94,14 +112,15 @@ class Run:
 
 
 def runs(sentence: str) -> list[Run]:
-    """Tell the text of a sentence from its formulas and its code.
+    """Tell the text of a sentence from its formulas and its code: what is in backquotes, and calls such as Sphere(2).
 
     >>> [run.text for run in runs("Put ξ = Bx into K(ξ), and differentiate.") if run.kind == "math"]
     ['ξ = Bx', 'K(ξ)']
     """
     found: list[Run] = []
-    for i, part in enumerate(sentence.split("`")):
-        found += [Run("code", part)] if i % 2 else _without_code(part)
+    for i, part in enumerate(re.split(r"`([^`]*)`|(\b[A-Z]\w{3,}\([^()]*\))", sentence)):
+        if part:
+            found += [Run("code", part)] if i % 3 else _without_code(part)
     return [Run(kind, "".join(run.text for run in same)) for kind, same in groupby(found, lambda run: run.kind)]
 
 
@@ -146,6 +165,8 @@ def _without_code(text: str) -> list[Run]:
             formula[i + 1] = formula[i + 1] or _may_join(following) or word[0] in _PREFIXES
         elif formula[i + 1] and (word.isdigit() or word in NAMES):
             formula[i] = True
+        elif formula[i] and re.fullmatch(r"d[a-z]|I", following.rstrip(_CLOSING)):
+            formula[i + 1] = True
     found: list[Run] = []
     for i, word in enumerate(words):
         if i:
@@ -188,16 +209,24 @@ def _may_join(word: str) -> bool:
 
 def _is_formula(word: str) -> bool:
     if len(word) == 1 and word.isascii():
-        return (word.isalpha() and word not in "aAI") or word in "=<>+|"
+        return (word.isalpha() and word not in "aAI") or word in "=<>+|~"
     if re.fullmatch(r"[A-Za-z]{1,2}\([^()]*\)?|d[A-Zm]|[A-Za-z]'|[A-Za-z0-9]/[A-Za-z0-9]", word):
         return True
-    return any(c in "^_{}|=<>" for c in word) or any(map(_is_mathematical, unicodedata.normalize("NFD", word)))
+    applied = re.fullmatch(r"\(([A-Za-z]+) [A-Za-z]\)'?", word)
+    if applied and applied[1] in NAMES:
+        return True
+    return any(c in "^_{}|=<>" for c in word) or any(map(_is_mathematical, _decomposed(word)))
 
 
 def _is_mathematical(character: str) -> bool:
     if character.isascii() or character in _TYPOGRAPHY or character in _IN_WORDS:
         return False
     return character in ACCENTS or not unicodedata.combining(character)
+
+
+def _decomposed(text: str) -> str:
+    """Letters apart from the marks over them, but ≠ in one piece."""
+    return "".join(unicodedata.normalize("NFD", c) if c.isalpha() else c for c in text)
 
 
 def _trimmed(word: str) -> tuple[str, str, str]:
@@ -243,7 +272,7 @@ Item = Letter | Name | Script
 
 def _parse(formula: str) -> tuple[Item, ...]:
     """A formula as letters, names and scripts."""
-    items, rest = _items(unicodedata.normalize("NFD", _plain_scripts(formula)), closing="")
+    items, rest = _items(_decomposed(_plain_scripts(formula)), closing="")
     return items + tuple(Letter(character) for character in rest)
 
 
@@ -269,7 +298,7 @@ def _items(text: str, closing: str) -> tuple[tuple[Item, ...], str]:
         if first == closing:
             return tuple(items), text
         if first in "^_" and text:
-            inside, text = _items(text[1:], "}") if text[0] == "{" else _first_item(text)
+            inside, text = _items(text[1:], "}") if text[0] == "{" else _indices(text)
             items.append(Script(first, inside))
         elif first == "{":
             inside, text = _items(text, "}")
@@ -289,6 +318,13 @@ def _first_item(text: str) -> tuple[tuple[Item, ...], str]:
     if word and _is_name(word[0]):
         return (Name(word[0]),), text[len(word[0]) :]
     return (Letter(text[0]),), text[1:]
+
+
+def _indices(text: str) -> tuple[tuple[Item, ...], str]:
+    """What a script without braces holds: a name, or a letter and digits, as in λ_max and x_i1."""
+    (first,), rest = _first_item(text)
+    digits = re.match(r"\d*", rest)[0] if isinstance(first, Letter) and first.character.isalnum() else ""
+    return (first, *map(Letter, digits)), rest[len(digits) :]
 
 
 def _is_name(word: str) -> bool:
@@ -322,11 +358,24 @@ def _item_html(item: Item) -> str:
 
 def _formula_latex(items: tuple[Item, ...]) -> str:
     text = ""
-    for item, following in zip(items, (*items[1:], None), strict=True):
-        piece = _item_latex(item, following)
+    for i, item in enumerate(items):
+        piece = _sum_latex(item) if _is_sum(items[i : i + 3]) else _item_latex(item)
         # A command swallows the letter after it unless a space ends it.
         text += " " + piece if re.search(r"\\[A-Za-z]+$", text) and piece[:1].isalpha() else piece
     return text
+
+
+def _is_sum(items: tuple[Item, ...]) -> bool:
+    """Whether Σ or Π stand for a sum or a product: with a range below, as in Σ_{k≥0} and Σ_j x_j, not Σ_{11} or Σ_i."""
+    match items:
+        case Letter("Σ" | "Π"), Script("_", below), *rest:
+            text = _formula_latex(below)
+            return not text.isalnum() or (text.isalpha() and bool(rest) and rest[0] == Letter(" "))
+    return False
+
+
+def _sum_latex(sign: Item) -> str:
+    return r"\prod" if sign == Letter("Π") else r"\sum"
 
 
 def _breakable(formula: str) -> str:
@@ -334,23 +383,16 @@ def _breakable(formula: str) -> str:
     return formula.replace(" ", r" \allowbreak ") if len(formula) > LONG else formula
 
 
-def _item_latex(item: Item, following: Item | None) -> str:
+def _item_latex(item: Item) -> str:
     match item:
         case Script(kind, items):
             return f"{kind}{{{_formula_latex(items)}}}"
         case Name(text):
             command = rf"\{text}" if text in _LATEX_NAMES else rf"\operatorname{{{text}}}"
             return command if text in NAMES else rf"\text{{{text}}}"
-        case Letter("Σ" | "Π" as sign) if _is_range(following):
-            return r"\sum" if sign == "Σ" else r"\prod"
         case Letter(character, accent):
             symbol = symbol_latex(character)
             return rf"\{accent}{{{symbol}}}" if accent else symbol
-
-
-def _is_range(item: Item | None) -> bool:
-    """Whether a script is the range of a sum, as in Σ_j, not the indices of an entry, as in Σ_{11}."""
-    return isinstance(item, Script) and item.kind == "_" and not _formula_latex(item.items).isdigit()
 
 
 def symbol_latex(character: str) -> str:

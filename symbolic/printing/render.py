@@ -262,7 +262,7 @@ def opening_lines(
     """Statements that read the sizes that are used, and turn the vectors among `columns` into columns."""
     lines = []
     sizes = {node.data for node in used if node.op == "size"}
-    sizes |= {size for node in used if node.op == "broadcast" for size in node.data if size.is_Symbol}
+    sizes |= {size for node in used if node.op == "broadcast" for axis in node.data for size in axis.free_symbols}
     for node, variable in zip(system.inputs, system.variables, strict=True):
         for axis, size in enumerate(variable.shape):
             if size in sizes:
@@ -292,7 +292,7 @@ def written_often(outputs: Sequence[Node], named: Iterable[Node], shifted: Set[N
 
 
 def fit(write: Callable[[Set[Node]], list[Statement]]) -> list[str]:
-    """The lines of the statements that `write` makes, none longer than WIDTH.
+    """The lines of the statements that `write` makes, none longer than WIDTH if names can shorten them.
 
     `write` receives nodes that must have a name of their own. As long as a line is too long, the largest
     operand in it gets one.
@@ -305,11 +305,7 @@ def fit(write: Callable[[Set[Node]], list[Statement]]) -> list[str]:
             if max(map(len, statement.lines())) > WIDTH:
                 inner = [arg for arg in statement.node.args if arg not in named and arg.op not in TRIVIAL]
                 if inner:
-                    forced.add(max(inner, key=lambda arg: (_weight(arg), -arg.index)))
+                    forced.add(max(inner, key=lambda arg: (len(reachable([arg])), -arg.index)))
                     break
         else:
             return [line for statement in statements for line in statement.lines()]
-
-
-def _weight(node: Node) -> int:
-    return 1 + sum(map(_weight, node.args))

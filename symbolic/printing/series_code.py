@@ -53,9 +53,7 @@ def series_text(reduction: Reduction) -> str:
     definitions = [(name, lowering(node)) for name, node in system.definitions]
     suggestions = suggested_names(definitions, system.state, rates)
     states = system.inputs[: len(system.state)]
-    columns = {
-        node: "[..., None]" for node, state in zip(states, system.state, strict=True) if len(state.shape) == 1
-    }
+    columns = {node: "[..., None]" for node, state in zip(states, system.state, strict=True) if len(state.shape) == 1}
     names: dict[Node, str] = {}
 
     def write(forced: Set[Node]) -> list[Statement]:
@@ -88,13 +86,15 @@ def series_text(reduction: Reduction) -> str:
         for state, variable in zip(states, system.state, strict=True)
     ]
     described = ", ".join(names[state] for state in states)
-    return "\n".join([
-        f"def series(order, {', '.join(names[node] for node in system.inputs)}, arithmetic):",
-        f'    """Taylor coefficients 0..order of {described}; `arithmetic` computes with coefficients."""',
-        *opening_lines(system, used, names, columns=system.parameters),
-        *lines,
-        f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
-    ])
+    return "\n".join(
+        [
+            f"def series(order, {', '.join(names[node] for node in system.inputs)}, arithmetic):",
+            f'    """Taylor coefficients 0..order of {described}; `arithmetic` computes with coefficients."""',
+            *opening_lines(system, used, names, columns=system.parameters),
+            *lines,
+            f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
+        ]
+    )
 
 
 class Lowering:
@@ -191,9 +191,7 @@ class Lowering:
 class SeriesRenderer(Renderer):
     """Writes coefficient `index`, "0" or "k", of every node; scalars have no batch axes here."""
 
-    def __init__(
-        self, names: Mapping[Node, str], shifted: Set[Node], lists: Set[Node], lowering: Lowering, index: str
-    ):
+    def __init__(self, names: Mapping[Node, str], shifted: Set[Node], lists: Set[Node], lowering: Lowering, index: str):
         super().__init__("arithmetic", names, shifted)
         self.lists = lists
         self.lowering = lowering

@@ -281,7 +281,7 @@ class Graph:
             return self.add((sp.S.One, self.size(term)) for term in size.args)
         if size.is_Mul:
             return self.mul(sp.S.One, [self.size(factor) for factor in size.args])
-        raise ValueError(f"size: '{size}' is not a polynomial in the sizes of the arrays")
+        raise ValueError(f"reduction: no array code for the size '{size}', which is no polynomial in sizes of arrays")
 
 
 def reachable(outputs: Iterable[Node]) -> list[Node]:

@@ -42,17 +42,18 @@ def function_name(applied: sp.MatrixExpr) -> str:
     """The name of a function applied entry by entry: exp for Lambda(s, exp(s))."""
     variable = applied.function.variables[0]
     body = applied.function(variable)
-    return type(body).__name__ if body == body.func(variable) else str(body)
+    return type(body).__name__ if body.args == (variable,) else str(body)
 
 
 def system_text(relations: Iterable[sp.Equality]) -> str:
     """Equations one below the other.
 
-    >>> print(system_text([sp.Eq(sp.Symbol("xdot"), 2 * sp.Symbol("x"))]))
-    ẋ = 2⋅x
+    >>> print(system_text([sp.Eq(sp.Symbol("y"), 2 * sp.Symbol("x"))]))
+    y = 2⋅x
     """
     printer = Printer()
-    return "\n".join(printer.doprint(relation) for relation in relations)
+    lines = "\n".join(printer.doprint(relation) for relation in relations).split("\n")
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def derivation_text(derivation: Derivation) -> str:

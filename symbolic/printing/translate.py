@@ -119,7 +119,7 @@ class Translator:
     @_translate.register(sp.MatAdd)
     def _(self, expression: sp.Expr) -> Node:
         # Of P + Pᵀ the term with fewer transposes is computed, the other one is recognised as its transpose.
-        terms = sorted(expression.args, key=lambda term: len(list(term.find(sp.Transpose))))
+        terms = sorted(expression.args, key=lambda term: len(term.find(sp.Transpose)))
         return self.graph.add(_coefficient(term, self) for term in terms)
 
     @_translate.register(sp.Mul)

@@ -14,6 +14,7 @@ from functools import cache, partial
 from types import ModuleType
 
 from symbolic.fields import AttentionField
+from symbolic.laws import Law
 from symbolic.reduction import Reduction
 
 
@@ -24,7 +25,7 @@ def modules() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
 
 
-def reduce(field: AttentionField, law: object) -> Reduction:
+def reduce(field: AttentionField, law: Law) -> Reduction:
     """Derive the finite system that the parameters of a law obey under an attention field.
 
     Parameters
@@ -36,8 +37,11 @@ def reduce(field: AttentionField, law: object) -> Reduction:
     ------
     NotClosed
         When the flow leaves the family; its `obstruction` is the term that does it.
+    ClosureUndecided
+        When neither a reduction nor an obstruction is found; its `residual` is the term in question.
     ValueError
-        When no reduction is known for the pair; the message lists those that are.
+        When the law does not live on the field's space, or no reduction is known for the pair; the message says
+        which are supported.
 
     >>> from symbolic import Gaussian, SoftmaxAttention
     >>> reduce(SoftmaxAttention(feed_forward="affine"), Gaussian()).equations.keys()
@@ -45,11 +49,15 @@ def reduce(field: AttentionField, law: object) -> Reduction:
     """
     if not isinstance(field, AttentionField):
         raise ValueError(f"field: {field!r} should be an attention field, such as SoftmaxAttention()")
+    if not isinstance(law, Law):
+        raise ValueError(f"law: {law!r} should be a family of laws, such as Gaussian()")
+    if not law.admits(field.space):
+        raise ValueError(f"law: {law} lives on {law.lives_on}, but the field moves tokens on {field.space}")
     for module in modules():
         if module.matches(field, law):
             return module.derive(field, law)
     known = "; ".join(f"{field} with {law}" for module in modules() for field, law in module.CANONICAL.values())
-    raise ValueError(f"law: no reduction is known for {field} with {law!r}; there are {known}")
+    raise ValueError(f"law: no reduction is known for {field} with {law}; there are {known}")
 
 
 def canonical_reductions() -> dict[str, Callable[[], Reduction]]:

@@ -15,12 +15,13 @@ import sympy as sp
 from symbolic.components import DIMENSIONS, Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField
+from symbolic.gaussian_averages import Sigma, mu
 from symbolic.laws import Gaussian
 from symbolic.matrix_calculus import expand_matrix
 from symbolic.notation import d, rate
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import gaussian_moments
-from symbolic.reductions.gaussian_moments import FIELD, Sigma, W, c, mu
+from symbolic.reductions.gaussian_moments import FIELD, W, c
 
 #: The number of columns of the factor: the largest rank that Σ can have.
 r = sp.Symbol("r", integer=True, positive=True)

@@ -14,11 +14,22 @@ from collections.abc import Iterable
 import sympy as sp
 
 from symbolic.circle import harmonics
-from symbolic.fields import LinearAttention, beta
+from symbolic.closure import circle_instance, refuse
+from symbolic.fields import AttentionField, beta
 from symbolic.laws import WrappedCauchy
 from symbolic.notation import Average, TimeDerivative, conjugate_parts, rate, without_parts
-from symbolic.reduction import Invariant, NotClosed, Reduction, Variable
-from symbolic.reductions.kuramoto_daido import COEFFICIENTS, FIELD, PARAMETERS, P, Q, R, Xi, mean_field_derivation
+from symbolic.reduction import Invariant, Reduction, Variable
+from symbolic.reductions.kuramoto_daido import (
+    COEFFICIENTS,
+    FIELD,
+    PARAMETERS,
+    P,
+    Q,
+    R,
+    Xi,
+    circle_obstruction,
+    mean_field_derivation,
+)
 
 #: The index of a harmonic, and the moments Z_k = ∫ e^{ikΞ} dm.
 k = sp.Symbol("k", integer=True, positive=True)
@@ -32,15 +43,22 @@ CANONICAL = {"ott_antonsen": (FIELD, WrappedCauchy())}
 
 
 def matches(field: object, law: object) -> bool:
-    return field == FIELD and isinstance(law, WrappedCauchy)
+    return isinstance(field, AttentionField) and isinstance(law, WrappedCauchy)
 
 
-def derive(field: LinearAttention, law: WrappedCauchy) -> Reduction:
+def derive(field: AttentionField, law: WrappedCauchy) -> Reduction:
     """Derive the Ott–Antonsen equation.
 
     The continuity equation couples the moments Z_k = ∫ e^{ikΞ} dm of neighbouring k. On the family
     Z_k = R^k every one of them, for symbolic k, is the same equation for R: the family is kept.
+
+    Raises
+    ------
+    NotClosed, ClosureUndecided
+        For another field than linear attention with one head.
     """
+    if field != FIELD:
+        refuse(field, law, circle_instance(field), circle_obstruction(field))
     derivation = mean_field_derivation(field)
     derivation.name = "ott_antonsen"
     velocity = derivation["kuramoto_daido"][2].rhs
@@ -74,10 +92,6 @@ def derive(field: LinearAttention, law: WrappedCauchy) -> Reduction:
     )
     on_family = hierarchy.replace(Z, lambda index: R**index)
     order_rate = sp.expand(sp.powsimp(sp.expand(on_family / (k * R ** (k - 1)))))
-    if order_rate.has(k):
-        raise NotClosed(
-            field, law, order_rate.diff(k), "the moment equations with Z_k = R^k give an R' that depends on k"
-        )
     equation = _as_real_coefficients(order_rate)
     derivation.conclude(
         "ott_antonsen",

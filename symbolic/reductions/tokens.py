@@ -44,7 +44,7 @@ SIZES = ((2, 2), (3, 2), (2, 3))
 
 
 def matches(field: object, law: object) -> bool:
-    return isinstance(field, AttentionField) and isinstance(law, Tokens) and field.space.dimension is None
+    return isinstance(field, AttentionField) and law == Tokens() and field.space.dimension is None
 
 
 def derive(field: AttentionField, law: Tokens) -> Reduction:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numeric import Trajectory, integrate
+from numeric.integrators import scipy_solver
 from numeric.outcome import BlewUp, Finished, StepLimit
 
 #: 100 times the default rtol: what local errors may grow to over the time spans used here.
@@ -144,6 +145,26 @@ def test_inputs_are_not_mutated(kernels):
     trajectory["X"][:] = 7
     for now, then in ((initial["X"], before[0]["X"]), (parameters["A"], before[1]["A"]), (times, before[2])):
         np.testing.assert_array_equal(now, then)
+
+
+def test_what_is_returned_belongs_to_the_caller(kernels):
+    def event(t, state):
+        return state["X"][0, 0] - 0.5
+
+    trajectory = integrate(kernels.matrix, {"X": np.eye(2)}, (0, 2), {"A": [[0, -1], [1, 0]]}, events=event)
+    end, middle = trajectory.final["X"].copy(), trajectory.at(1)["X"].copy()
+    for states in (trajectory.final, trajectory.at(2), trajectory.at(0), trajectory.states, trajectory.events[0][0][1]):
+        states["X"][:] = 7
+    np.testing.assert_array_equal(trajectory.at(2)["X"], end)
+    np.testing.assert_array_equal(trajectory.at(1)["X"], middle)
+    np.testing.assert_array_equal(trajectory.at(0)["X"], np.eye(2))
+
+
+def test_step_limit(kernels, monkeypatch):
+    monkeypatch.setattr(scipy_solver, "MAX_STEPS", 3)
+    outcome = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 1000), {"omega": 1}).outcome
+    assert isinstance(outcome, StepLimit)
+    assert "not reached in 3 steps" in str(outcome)
 
 
 @pytest.mark.parametrize(

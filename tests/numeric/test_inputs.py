@@ -122,7 +122,10 @@ THIRD = [Fraction(1, 3), "1/3", sp.Rational(1, 3)]
 TENTH = ["0.1", "1/10", "1e-1", Decimal("0.1"), sp.Rational(1, 10)]
 
 
-@pytest.mark.parametrize(("numerator", "denominator", "values"), [(1, 3, THIRD), (1, 10, TENTH), (7, 1, [7, np.int64(7), 7.0])])
+SEVEN = [7, np.int64(7), 7.0]
+
+
+@pytest.mark.parametrize(("numerator", "denominator", "values"), [(1, 3, THIRD), (1, 10, TENTH), (7, 1, SEVEN)])
 def test_exact_values_are_converted_at_the_working_precision(numerator, denominator, values):
     for digits in (20, 100):
         with mpmath.workdps(digits):
@@ -137,7 +140,8 @@ def test_exact_irrational_and_complex_numbers():
         assert abs(root - mpmath.sqrt(2)) < mpmath.mpf(10) ** -59
         half = mpmath.mpf(1) / 2
         tenth = mpmath.mpf(1) / 10
-        for value in ("1/2 + 1/10j", "0.5+0.1*I", "1/2 + 1/10i", sp.Rational(1, 2) + sp.I / 10, mpmath.mpc(half, tenth)):
+        texts = ["1/2 + 1/10j", "0.5+0.1*I", "1/2 + 1/10i"]
+        for value in (*texts, sp.Rational(1, 2) + sp.I / 10, mpmath.mpc(half, tenth)):
             assert checked(R, value, exact=True) == mpmath.mpc(half, tenth)
         assert checked(R, "-1/10j", exact=True) == mpmath.mpc(0, -tenth)
         assert checked(R, "-j", exact=True) == mpmath.mpc(0, -1)

@@ -37,12 +37,11 @@ def typed(name, state, parameters, definitions, equations):
 def scalar_functions():
     """Every function of real scalars, every kind of power, and constants that are no floats."""
     x, y, z, p, q = sp.symbols("x y z p q", positive=True)
-    u = sp.Symbol("u", real=True)
-    v = sp.Symbol("v", real=True)
+    s, u, v = sp.symbols("s u v", real=True)
     third = sp.Rational(1, 3)
     return typed(
         "scalar_functions",
-        {x: "positive", y: "positive", z: "positive", u: "real"},
+        {x: "positive", y: "positive", z: "positive", u: "real", s: "real"},
         {p: "positive", q: "positive"},
         [(v, sp.exp(-x) * sp.log(y))],
         {
@@ -50,6 +49,7 @@ def scalar_functions():
             y: v + x**5 / y**2 + 2 * third - q / (x + y) + 1 / sp.sqrt(y),
             z: sp.sqrt(2) + sp.exp(third),
             u: p * sp.Abs(u) + sp.log(q) - u**3 + sp.cos(u),
+            s: sp.Integer(2),
         },
     )
 
@@ -74,14 +74,15 @@ def matrix_operations():
     """Every operation on matrices and vectors, and every way of broadcasting."""
     S, A, L = (sp.MatrixSymbol(name, d, d) for name in "SAL")
     X, Y = (sp.MatrixSymbol(name, n, d) for name in "XY")
-    m, g = sp.MatrixSymbol("m", d, 1), sp.MatrixSymbol("g", n, 1)
+    m, g, h = sp.MatrixSymbol("m", d, 1), sp.MatrixSymbol("g", n, 1), sp.MatrixSymbol("h", n, 1)
+    D, T = sp.MatrixSymbol("D", n, d), sp.MatrixSymbol("T", d, n)
     p = sp.Symbol("p", positive=True)
     one, each, entrywise = sp.OneMatrix, ElementwiseApplyFunction, sp.HadamardProduct
     return typed(
         "matrix_operations",
-        {S: "covariance", X: "tokens", m: "vector", g: "phases", Y: "tokens"},
+        {S: "covariance", X: "tokens", m: "vector", g: "phases", h: "phases", Y: "tokens"},
         {A: "matrix", p: "positive"},
-        [(L, (sp.Identity(d) + S * S).inverse() * A)],
+        [(L, (sp.Identity(d) + S * S).inverse() * A), (D, g * one(1, d)), (T, X.T)],
         {
             S: sp.trace(L) * S / 3 + S * L.T + L * S + A * S * S * A.T + m * m.T - sp.Identity(d),
             X: each(sp.sin, X * A)
@@ -93,7 +94,8 @@ def matrix_operations():
             + g * one(1, d) * A * p / (n + 1)
             - Y,
             m: L * m + X.T * each(sp.cos, g) + sp.sqrt(d) * A.T * m + (one(1, n) * X).T,
-            g: p * one(n, 1),
+            g: p * one(n, 1) + D * D.T * g + T[1, 2] * D[2, 1] * one(n, 1),
+            h: p * one(n, 1),
             Y: sp.ZeroMatrix(n, d),
         },
     )
@@ -296,6 +298,7 @@ def test_series_in_doubles_agrees_with_many_digits(name):
     with mpmath.workdps(30):
         digits = kernel(name, "mpmath").series(6, *real_parts(name, in_mpmath(point)), arithmetic)
         for few, many in zip(doubles, digits, strict=True):
+            assert all(isinstance(entry, mpmath.mpf) for array in many for entry in np.ravel(array))
             # Coefficients grow, and cancellations among them cost a few of the 16 digits.
             assert difference(few, many) < 1e-10
 
@@ -407,7 +410,7 @@ def test_source_of_compiled_kernels_is_shown():
     used = compile_kernel(scalar_functions())
     assert "y_dot = " in inspect.getsource(used.rhs)
     with pytest.raises(TypeError) as caught:
-        used.rhs("no number", *[1.0] * 5)
+        used.rhs("no number", *[1.0] * 6)
     assert any("v = xp.exp(-x)" in line for line in traceback.format_tb(caught.value.__traceback__))
 
 

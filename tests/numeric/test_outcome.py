@@ -16,16 +16,16 @@ def test_sentences():
 def test_blow_up_shows_where_the_ends_of_the_bracket_differ():
     with mpmath.workdps(50):
         quarter, width = mpmath.mpf(1) / 4, mpmath.mpf(10) ** -30
-        outcome = BlewUp((quarter - width, quarter + width), quarter, Fraction(1))
+        outcome = BlewUp("Sigma", (quarter - width, quarter + width), quarter, Fraction(1))
     # At the precision outside, which knows nothing of the digits that the numbers carry.
     assert str(outcome) == (
         "blew up between t = 0.249999999999999999999999999999 and t = 0.250000000000000000000000000001 "
-        "(|state| (t* - t) -> 0.25)"
+        "(|Sigma| (t* - t) -> 0.25)"
     )
     assert outcome.time == outcome.bracket[0]
 
 
 def test_blow_up_of_another_order_or_of_none():
-    assert str(BlewUp((1.0, 1.5), 3.0, Fraction(1, 2))).endswith("(|state| (t* - t)^(1/2) -> 3.0)")
-    assert str(BlewUp((1.0, 1.5), 3.0, Fraction(2))).endswith("(|state| (t* - t)^2 -> 3.0)")
-    assert str(BlewUp((1.0, 1.5), note="of no known kind")).endswith("; of no known kind")
+    assert str(BlewUp("Sigma", (1.0, 1.5), 3.0, Fraction(1, 2))).endswith("(|Sigma| (t* - t)^(1/2) -> 3.0)")
+    assert str(BlewUp("Sigma", (1.0, 1.5), 3.0, Fraction(2))).endswith("(|Sigma| (t* - t)^2 -> 3.0)")
+    assert str(BlewUp("Sigma", (1.0, 1.5), note="of no known kind")).endswith("; of no known kind")

@@ -53,7 +53,7 @@ def test_a_flipped_sign_fails_the_step_and_names_it(derivations, name):
         relations = derivation.equations[step.conclusion].relations
         for i, relation in enumerate(relations):
             for wrong in flipped_signs(relation.rhs):
-                if wrong == relation.rhs:
+                if wrong.doit() == relation.rhs:  # zero
                     continue
                 planted = sp.Eq(relation.lhs, wrong, evaluate=False)
                 broken = derivation.with_equation(step.conclusion, *relations[:i], planted, *relations[i + 1 :])

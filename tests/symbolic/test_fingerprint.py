@@ -155,7 +155,7 @@ def test_how_zero_is_decided_and_the_versions_count(rules, monkeypatch):
     monkeypatch.setattr(fingerprint, "VERSIONS", (*fingerprint.VERSIONS[:1], "99.0", *fingerprint.VERSIONS[2:]))
     versions = digests(module)
     monkeypatch.undo()
-    monkeypatch.setattr(fingerprint, "first_witness", lambda expressions: None)
+    monkeypatch.setattr(fingerprint, "nonzero_witness", lambda expressions: None)
     decision = digests(module)
     assert all(len({before[name], versions[name], decision[name]}) == 3 for name in NAMES)
 

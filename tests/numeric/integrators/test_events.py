@@ -54,7 +54,8 @@ def circle(request, kernels):
     tolerance = 1e-8 if request.param is None else 1e-30  # 100 times rtol: the growth over the time span
 
     def run(end, events):
-        return integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, end), {"omega": 1}, events=events, digits=request.param)
+        start, parameters = {"q": 1, "p": 0}, {"omega": 1}
+        return integrate(kernels.oscillator, start, (0, end), parameters, events=events, digits=request.param)
 
     return SimpleNamespace(run=run, tolerance=tolerance)
 
@@ -115,5 +116,8 @@ def test_several_roots_in_one_step_are_found():
 
 def test_an_event_of_a_zero_at_a_sample_is_found_once(kernels):
     # The step ends exactly at the end of the time span, where the event function vanishes.
-    trajectory = integrate(kernels.square, {"x": 1}, (0, "1/2"), {}, events=lambda t, s: t - mpmath.mpf(1) / 2, digits=20)
+    def half(t, state):
+        return t - mpmath.mpf(1) / 2
+
+    trajectory = integrate(kernels.square, {"x": 1}, (0, "1/2"), {}, events=half, digits=20)
     assert [float(t) for t, _ in trajectory.events[0]] == [0.5]

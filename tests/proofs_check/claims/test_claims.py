@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import sympy as sp
 
 from proofs_check import claims
 from proofs_check.checking import assess
@@ -34,5 +35,5 @@ def test_orbit_references():
     for name, value in circle.ORBIT.items():
         assert float(value) == reference[name]
     assert (reference["v"], reference["w"], reference["beta"]) == ("1/2", "1", 1)
-    assert circle.Case4().parameters["V"] == [[0.5, 1], [-1, -0.5]]
+    assert circle.Case4().parameters["V"] == [[sp.Rational(1, 2), 1], [-1, -sp.Rational(1, 2)]]
     assert reference["R0"] == [0.2, 0.1]

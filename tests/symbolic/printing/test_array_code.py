@@ -113,6 +113,15 @@ def test_a_product_and_its_transpose_are_computed_once():
     np.testing.assert_allclose(value, a @ s + s @ a.T, rtol=1e-13)  # sums of three products
 
 
+def test_rates_of_covariances_are_exactly_symmetric():
+    """Several products, each with its transpose, and symmetric terms: equal to the last bit."""
+    rate = A * S + S * A.T + V * S * B * S + S * B.T * S * V.T + S / 3
+    rhs = run(module_text(typed({S: "covariance"}, {A: "matrix", B: "matrix", V: "matrix"}, {S: rate})))
+    s, a, b, v = np.random.default_rng(0).normal(size=(4, 5, 5))
+    (value,) = rhs(s + s.T, a, b, v)
+    assert (value == value.T).all()
+
+
 def test_products_are_associated_for_many_tokens():
     text = rhs_text(typed({X: "tokens"}, {A: "matrix"}, {X: X * X.T * X * A / n}))
     assert "X @ (X.mT @ X @ A) / n" in text
@@ -131,12 +140,15 @@ def test_softmax_is_shifted_however_it_is_written():
         definitions = [(E, exponential(scores)), (F, exponential(X * B * X.T))]
         text = module_text(typed({X: "tokens"}, {A: "matrix", B: "matrix"}, {X: rate}, definitions))
         assert text.count(".max(axis=-1, keepdims=True)") == 2 * count  # in rhs and in series
+    text = rhs_text(typed({X: "tokens"}, {A: "matrix"}, {X: quotient}, definitions[:1]))
+    assert text.count("@") == 3  # the scores are computed once, though the shift uses them twice
 
 
 def test_exponentials_that_do_not_cancel_are_not_shifted():
     definitions = [(E, exponential(X * A * X.T))]
     transposed = sp.HadamardProduct(sp.HadamardPower(E * sp.OneMatrix(n, 1), -1) * sp.OneMatrix(1, d), E.T * X)
-    for rate in (E * X, normalised(E, X) + E * X, transposed, normalised(E + sp.OneMatrix(n, n), X)):
+    shifted_twice = normalised(E, E * X)
+    for rate in (E * X, normalised(E, X) + E * X, transposed, shifted_twice, normalised(E + sp.OneMatrix(n, n), X)):
         assert ".max(" not in module_text(typed({X: "tokens"}, {A: "matrix"}, {X: rate}, definitions))
 
 

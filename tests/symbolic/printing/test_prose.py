@@ -34,6 +34,11 @@ def test_formulas_are_told_from_words(sentence, formulas):
     ("sentence", "expected"),
     [
         ("ā₀ + R̄ā₁", r"$\bar{a}_{0} + \bar{R}\bar{a}_{1}$"),
+        ("Mixtures Σ w_i N(μ_i, Σ_i)", r"Mixtures $\Sigma w_{i} N(\mu_{i}, \Sigma_{i})$"),
+        ("x_i1 and S² − (tr S) S", r"$x_{i1}$ and $S^{2} - (\operatorname{tr} S) S$"),
+        ("under Sphere(2, a='b')", r"under \texttt{Sphere(2, a='b')}"),
+        ("i ≠ j, y ~ N(0, 1)", r"$i \neq j$, $y \sim N(0, 1)$"),
+        ("1/|y|² = ∫₀^∞ e^{−s|y|²} ds, so", r"$1/|y|^{2} = \int_{0}^{\infty} e^{-s|y|^{2}} ds$, so"),
         ("∂ₜK(ξ)", r"$\partial_{t}K(\xi)$"),
         ("Σ⁻¹ and B^{−1/2}", r"$\Sigma^{-1}$ and $B^{-1/2}$"),
         ("λ_max(LᵀC(t)L) = 1", r"$\lambda_{\max}(L^{T}C(t)L) = 1$"),

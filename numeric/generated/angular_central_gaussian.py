@@ -1,0 +1,84 @@
+"""Angular central Gaussian laws under linear attention on the circle.
+
+    delta = sqrt(Abs(Sigma[0, 0]*Sigma[1, 1] - Sigma[0, 1]*Sigma[1, 0]))
+    M = 1/(2*delta + Trace(Sigma))*(delta*I + Sigma)
+    W = beta*V*M*A.T
+    Sigma' = Sigma*W.T + W*Sigma
+
+Generated from the reduction angular_central_gaussian: change its derivation, not this file.
+"""
+
+import numpy as np
+
+NAME = "angular_central_gaussian"
+DIGEST = "bb40ada92f719867a79ecb94a83313ebb774d186af3b758138cc1821ce9071e9"
+STATE = (("Sigma", (2, 2), "covariance"),)
+PARAMETERS = (
+    ("A", (2, 2), "matrix"),
+    ("V", (2, 2), "matrix"),
+    ("beta", (), "real"),
+)
+
+
+def rhs(Sigma, A, V, beta, xp=np):
+    """Time derivatives of Sigma; `xp` offers the array functions."""
+    delta = xp.sqrt(xp.abs(Sigma[..., 0, 0] * Sigma[..., 1, 1] - Sigma[..., 0, 1] * Sigma[..., 1, 0]))
+    t1 = Sigma + xp.asarray(delta)[..., None, None] * xp.eye(2)
+    M = xp.asarray(1 / (2 * delta + xp.linalg.trace(Sigma)))[..., None, None] * t1
+    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
+    t2 = W @ Sigma
+    Sigma_dot = t2 + t2.mT
+    return (Sigma_dot,)
+
+
+def series(order, Sigma, A, V, beta, arithmetic):
+    """Taylor coefficients 0..order of Sigma; `arithmetic` computes with coefficients."""
+    t5 = arithmetic.eye(2)
+    Sigma = [Sigma]
+    t1 = [Sigma[0][0, 0]]
+    t2 = [Sigma[0][1, 1]]
+    t3 = [Sigma[0][0, 1]]
+    t4 = [Sigma[0][1, 0]]
+    t6 = [t1[0] * t2[0]]
+    t7 = [t3[0] * t4[0]]
+    t8 = [t6[0] - t7[0]]
+    t9 = [t8[0] * t8[0]]
+    t9_prime = []
+    t10 = [arithmetic.sqrt(t9[0])]
+    t10_prime = []
+    delta = [arithmetic.sqrt(t10[0])]
+    t11 = [arithmetic.linalg.trace(Sigma[0]) + 2 * delta[0]]
+    t12 = [1 / t11[0]]
+    t13 = [Sigma[0] + delta[0] * t5]
+    M = [t12[0] * t13[0]]
+    W = [beta * (V @ M[0] @ A.mT)]
+    t14 = [W[0] @ Sigma[0]]
+    Sigma_dot = [t14[0] + t14[0].mT]
+    for k in range(1, order + 1):
+        Sigma.append(Sigma_dot[k - 1] / k)
+        t1.append(Sigma[k][0, 0])
+        t2.append(Sigma[k][1, 1])
+        t3.append(Sigma[k][0, 1])
+        t4.append(Sigma[k][1, 0])
+        t6.append(arithmetic.convolve(t1, t2, k))
+        t7.append(arithmetic.convolve(t3, t4, k))
+        t8.append(t6[k] - t7[k])
+        t9.append(arithmetic.convolve(t8, t8, k))
+        t9_prime.append(k * t9[k])
+        t10.append(
+            3 * arithmetic.convolve(t9_prime, t10, k - 1) / (2 * k * t9[0])
+            - arithmetic.convolve(t9[1:], t10, k - 1) / t9[0]
+        )
+        t10_prime.append(k * t10[k])
+        delta.append(
+            3 * arithmetic.convolve(t10_prime, delta, k - 1) / (2 * k * t10[0])
+            - arithmetic.convolve(t10[1:], delta, k - 1) / t10[0]
+        )
+        t11.append(arithmetic.linalg.trace(Sigma[k]) + 2 * delta[k])
+        t12.append(-arithmetic.convolve(t11[1:], t12, k - 1) / t11[0])
+        t13.append(Sigma[k] + delta[k] * t5)
+        M.append(arithmetic.convolve(t12, t13, k))
+        W.append(beta * (V @ M[k] @ A.mT))
+        t14.append(arithmetic.matmul(W, Sigma, k))
+        Sigma_dot.append(t14[k] + t14[k].mT)
+    return (Sigma,)

@@ -224,6 +224,7 @@ def _imported_by(code: types.CodeType) -> Iterator[types.ModuleType]:
                 raise Indescribable(f"cannot tell what '{instruction.argval}' is that a rule imports") from unknown
 
 
+@functools.cache
 def _code(code: types.CodeType) -> Node:
     layout = (
         code.co_code,

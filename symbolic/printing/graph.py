@@ -118,7 +118,7 @@ def graph_svg(derivation: Derivation, failed: Collection[str] = (), link: str | 
     size = f'viewBox="0 0 {placed.width:.0f} {placed.height:.0f}" width="{placed.width:.0f}"'
     title = f"Graph of the derivation {derivation.name}"
     namespace = f' xmlns="{SVG_NAMESPACE}"' if link is None else ""
-    marker = f"arrow-{derivation.name}"
+    marker = f"arrow-{derivation.name if link is None else link.strip('#-')}"
     pieces = [
         f'<svg class="graph" role="img" aria-label="{html.escape(title)}" {size}{namespace}>',
         f"<style>{STYLE}</style>" if link is None else "",

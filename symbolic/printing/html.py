@@ -53,7 +53,7 @@ article:target .display { outline: 2px solid var(--link); }
 .failed .check::before { content: "✗ "; color: var(--bad); }
 .m { white-space: pre-wrap; } .m sup, .m sub { line-height: 0; }
 figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { display: block; margin: 0 auto; max-width: max(100%, 60rem); height: auto; }
+figure svg { display: block; margin: 0 auto; max-width: max(100%, 44rem); height: auto; }
 nav ol { padding-left: 1.4rem; } nav li { margin: .25rem 0; } nav span { color: var(--soft); }
 @media print { body { max-width: none; } article, .display { break-inside: avoid; } }
 """

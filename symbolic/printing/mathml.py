@@ -116,6 +116,9 @@ class Printer(MathMLPresentationPrinter):
         inner = self.parenthesize(transpose.arg, PRECEDENCE["Pow"])
         return self.element("msup", inner, self.element("mi", "T", mathvariant="normal"))
 
+    def _print_Trace(self, trace: sp.Trace) -> Element:
+        return self._call(self.element("mi", "tr"), trace.arg)
+
     def _print_Identity(self, identity: sp.Identity) -> Element:
         return self.element("mi", "I")
 

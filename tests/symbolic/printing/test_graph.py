@@ -63,7 +63,7 @@ def test_a_failed_step_is_marked(wrong):
 def test_tikz_has_a_node_for_every_equation_and_an_arrow_for_every_premise(book):
     for derivation in derivations(book):
         tikz = graph_tikz(derivation)
-        assert tikz.isascii()
+        assert all(ord(character) < 0x250 for character in tikz)
         assert tikz.count(r"\node[") == len(derivation.equations)
         assert tikz.count(r"\draw[") == derivation.graph.number_of_edges()
 

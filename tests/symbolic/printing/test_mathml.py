@@ -47,6 +47,7 @@ def text(expression: sp.Basic) -> str:
         (A[0, 1], "A12"),
         (ElementwiseApplyFunction(sp.Lambda(s, sp.exp(s)), x), "exp.(x)"),
         (A.T, "AT"),
+        (sp.Trace(A), "tr(A)"),
         (sp.Identity(d) - x * x.T, "I−xxT"),
         (sp.MatMul(-2, A, x), "−2Ax"),
         (sp.MatMul(1 / s, A), "As"),

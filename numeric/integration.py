@@ -70,7 +70,8 @@ def integrate(
     Trajectory
         Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends before
         the bracket. With `digits` it ends where a thousandth of the time since the start is left or less, while the
-        bracket is far tighter: up to its lower end the solution is known to exist.
+        bracket is far tighter: up to its lower end the solution is known to exist. Stiff equations may end in a
+        `StepLimit`, as both integrators are explicit.
 
     Raises
     ------

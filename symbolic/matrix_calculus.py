@@ -60,6 +60,25 @@ def gradient(scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.
     return expand_matrix(symmetrise(total, symmetric))
 
 
+def bilinear_terms(expression: sp.Expr) -> list[tuple[sp.Expr, sp.MatrixExpr, sp.MatrixExpr]]:
+    """The terms (c, a, b) of Σ c ⟨a, b⟩ with every sum inside the inner products multiplied out.
+
+    >>> d = sp.Symbol("d", integer=True, positive=True)
+    >>> x, y = sp.MatrixSymbol("x", d, 1), sp.MatrixSymbol("y", d, 1)
+    >>> bilinear_terms(Inner(x + y, y))
+    [(1, x, y), (1, y, y)]
+    """
+    terms = []
+    for term in sp.Add.make_args(expression):
+        factor, inner = term.as_independent(Inner, as_Add=False)
+        left, right = (sp.MatAdd.make_args(expand_matrix(side)) for side in inner.args)
+        for a in left:
+            for b in right:
+                (a_factor, a_rest), (b_factor, b_rest) = (sp.MatMul(side).as_coeff_mmul() for side in (a, b))
+                terms.append((factor * a_factor * b_factor, a_rest.doit(), b_rest.doit()))
+    return terms
+
+
 def affine_parts(
     expression: sp.MatrixExpr, variable: sp.MatrixSymbol
 ) -> tuple[sp.MatrixExpr, sp.MatrixExpr, sp.MatrixExpr]:

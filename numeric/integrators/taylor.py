@@ -33,7 +33,7 @@ from numeric.layout import Layout, real_arrays
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
-MAX_STEPS = 100_000
+MAX_STEPS = 20_000
 
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
 ORDER_FACTOR = 0.6

@@ -323,8 +323,9 @@ def _first_item(text: str) -> tuple[tuple[Item, ...], str]:
 def _indices(text: str) -> tuple[tuple[Item, ...], str]:
     """What a script without braces holds: a name, or a letter and digits, as in λ_max and x_i1."""
     (first,), rest = _first_item(text)
-    digits = re.match(r"\d*", rest)[0] if isinstance(first, Letter) and first.character.isalnum() else ""
-    return (first, *map(Letter, digits)), rest[len(digits) :]
+    is_letter = isinstance(first, Letter) and first.character.isalnum()
+    after = rest.lstrip("0123456789") if is_letter else rest
+    return (first, *map(Letter, rest[: len(rest) - len(after)])), after
 
 
 def _is_name(word: str) -> bool:

@@ -1,8 +1,8 @@
 """The registry of reductions: every module in this folder is one, found by its presence here.
 
-A module provides `matches(field, law)`, whether it is meant for the pair; `derive(field, law)`, which returns
-the Reduction or raises NotClosed; and `CANONICAL`, which maps the names of the reductions that kernels are
-generated for to their (field, law).
+A module provides `CANONICAL`, which maps the names of the reductions that kernels are generated for to their
+(field, law); and, when it has a derivation of its own, `matches(field, law)`, whether that is meant for the pair, and
+`derive(field, law)`, which returns the Reduction or raises NotClosed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def reduce(field: AttentionField, law: Law) -> Reduction:
     if not law.admits(field.space):
         raise ValueError(f"law: {law} lives on {law.lives_on}, but the field moves tokens on {field.space}")
     for module in modules():
-        if module.matches(field, law):
+        if hasattr(module, "matches") and module.matches(field, law):
             return module.derive(field, law)
     known = "; ".join(f"{field} with {law}" for module in modules() for field, law in module.CANONICAL.values())
     raise ValueError(f"law: no reduction is known for {field} with {law}; there are {known}")

@@ -115,7 +115,7 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         why="Put in W and c and multiply out.",
         check=_check_substitution,
     )
-    kind = "" if isinstance(field, SoftmaxAttention) else f"_{type(field).__name__.removesuffix('Attention').lower()}"
+    kind = "" if type(field) is SoftmaxAttention else f"_{type(field).__name__.removesuffix('Attention').lower()}"
     return Reduction(
         name=f"gaussian_moments{kind}",
         title=f"Moment equations of Gaussian laws under {field}",

@@ -18,8 +18,20 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic.components import Components
 from symbolic.derivation import Derivation
-from symbolic.fields import FEED_FORWARD_A, AttentionField, LinearAttention, SoftmaxAttention, V, b, s, x, y
+from symbolic.fields import (
+    FEED_FORWARD_A,
+    AttentionField,
+    ExponentialAttention,
+    L2Attention,
+    LinearAttention,
+    SoftmaxAttention,
+    b,
+    s,
+    x,
+    y,
+)
 from symbolic.laws import Tokens
+from symbolic.matrix_calculus import bilinear_terms
 from symbolic.notation import Average, Inner, d, n, rate
 from symbolic.reduction import Reduction, Variable
 from symbolic.spaces import Sphere
@@ -34,6 +46,8 @@ r = sp.MatrixSymbol("r", n, 1)
 ONES = sp.OneMatrix(n, 1)
 
 CANONICAL = {
+    "exponential_tokens_sphere": (ExponentialAttention(space=Sphere()), Tokens()),
+    "l2_tokens": (L2Attention(), Tokens()),
     "softmax_tokens": (SoftmaxAttention(feed_forward="affine"), Tokens()),
     "softmax_tokens_sphere": (SoftmaxAttention(space=Sphere()), Tokens()),
     "linear_tokens": (LinearAttention(), Tokens()),
@@ -53,9 +67,10 @@ def derive(field: AttentionField, law: Tokens) -> Reduction:
     name = f"{type(field).__name__.removesuffix('Attention').lower()}_tokens{'_sphere' * on_sphere}"
     derivation = Derivation(name)
     derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity(), evaluate=False))
-    definitions, velocity = _attention_rows(field)
-    if field.feed_forward:
-        velocity = sp.MatAdd(velocity, X * FEED_FORWARD_A.T, ONES * b.T)
+    definitions, parts = _attention_rows(field)
+    if field.activation is not None:
+        parts = [*parts, _each(field.activation, X) * FEED_FORWARD_A.T, ONES * b.T]
+    velocity = sp.MatAdd(*parts) if len(parts) > 1 else parts[0]
     if on_sphere:
         definitions = (*definitions, (U, velocity), (r, sp.HadamardProduct(X, U) * sp.OneMatrix(d, 1)))
         velocity = U - sp.HadamardProduct(r * sp.OneMatrix(1, d), X)
@@ -86,27 +101,70 @@ def derive(field: AttentionField, law: Tokens) -> Reduction:
 
 def _attention_rows(
     field: AttentionField,
-) -> tuple[tuple[tuple[sp.MatrixSymbol, sp.MatrixExpr], ...], sp.MatrixExpr]:
-    """Definitions, and the attention part of every token's velocity in terms of them."""
-    scores = _score_matrix(field.score)
-    if field.weighting == s and not field.normalised:
-        factor, (_, *inner, _) = scores.as_coeff_matrices()
-        matrix = sp.MatMul(factor, V, M, *(factor.T for factor in reversed(inner)))
-        return ((M, X.T * X / n), (W, matrix)), X * W.T
-    weights = ElementwiseApplyFunction(sp.Lambda(s, field.weighting), scores)
-    if field.normalised:
-        shares = sp.HadamardPower(E * ONES, -1) * sp.OneMatrix(1, d)
-        return ((E, weights),), sp.HadamardProduct(shares, E * X * V.T)
-    return ((E, weights),), E * X * V.T / n
+) -> tuple[tuple[tuple[sp.MatrixSymbol, sp.MatrixExpr], ...], list[sp.MatrixExpr]]:
+    """Definitions, and the attention of every head for all tokens in terms of them."""
+    if matrix := _linear_map(field):
+        return ((M, X.T * X / n), (W, matrix)), [X * W.T]
+    definitions, parts = [], []
+    for number, head in enumerate(field.attention_heads, 1):
+        weights = E if field.heads == 1 else sp.MatrixSymbol(f"E_{number}", n, n)
+        definitions.append((weights, _each(field.weighting, _score_matrix(head.score))))
+        rows = weights * X * head.value.T
+        shares = sp.HadamardPower(weights * ONES, -1) * sp.OneMatrix(1, d)
+        parts.append(sp.HadamardProduct(shares, rows) if field.normalised else rows / n)
+    return tuple(definitions), parts
+
+
+def _linear_map(field: AttentionField) -> sp.MatrixExpr | None:
+    """W with ∫ s(x,y) V y dm = W x for weights that are the score itself, linear in x and in y; else None."""
+    if field.normalised or field.weighting != s:
+        return None
+    parts = []
+    for head in field.attention_heads:
+        for factor, left, right in bilinear_terms(head.score):
+            if not (left.has(x) and right.has(y)):
+                return None
+            rows, columns = left.xreplace({x: sp.Identity(d)}).doit(), right.xreplace({y: sp.Identity(d)}).doit()
+            parts.append((factor * sp.MatMul(head.value, M, columns.T, rows)).doit())
+    return sp.MatAdd(*parts) if len(parts) > 1 else parts[0]
 
 
 def _score_matrix(score: sp.Expr) -> sp.MatrixExpr:
-    """S with S_ij = s(x_i, x_j): ⟨Lx, Ry⟩ becomes X Lᵀ R Xᵀ."""
-    factor, inner = score.as_independent(Inner, as_Add=False)
-    left, right = inner.args
-    rows = left.T.doit().xreplace({x.T: X})
-    columns = right.xreplace({y: X.T})
-    return sp.MatMul(factor, *sp.MatMul.make_args(rows), *sp.MatMul.make_args(columns)).doit()
+    """S with S_ij = s(x_i, x_j), term by term: ⟨Lx, Ry⟩ becomes X Lᵀ R Xᵀ, and ⟨Ly, Ry⟩ a row that all tokens share."""
+    terms = []
+    for term in sp.Add.make_args(score):
+        factor, inner = term.as_independent(Inner, as_Add=False)
+        if not isinstance(inner, Inner):
+            raise ValueError(
+                f"score: {score} should be a sum of multiples of inner products; put functions of it in the weighting"
+            )
+        terms.append(factor * _inner_matrix(inner))
+    return sp.MatAdd(*terms).doit()
+
+
+def _inner_matrix(inner: Inner) -> sp.MatrixExpr:
+    """The n × n matrix of an inner product at all pairs of tokens."""
+    terms = []
+    for factor, left, right in bilinear_terms(inner):
+        rows, columns = (_at_tokens(side) for side in (left, right))
+        if left.has(x) and right.has(y):
+            terms.append(factor * rows * columns.T)
+        elif left.has(y) and right.has(x):
+            terms.append(factor * columns * rows.T)
+        else:
+            products = sp.HadamardProduct(rows, columns) * sp.OneMatrix(d, 1)
+            terms.append(factor * (products * ONES.T if x in (left * right.T).free_symbols else ONES * products.T))
+    return sp.MatAdd(*terms) if len(terms) > 1 else terms[0]
+
+
+def _at_tokens(side: sp.MatrixExpr) -> sp.MatrixExpr:
+    """The rows of a column at every token; a constant vector is the same row for all."""
+    transposed = side.T.doit()
+    return transposed.xreplace({x.T: X, y.T: X}) if side.free_symbols & {x, y} else ONES * transposed
+
+
+def _each(function: sp.Expr, matrix: sp.MatrixExpr) -> sp.MatrixExpr:
+    return matrix if function == s else ElementwiseApplyFunction(sp.Lambda(s, function), matrix)
 
 
 def _check_rows(field: sp.Equality, result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
@@ -123,6 +181,15 @@ def _check_rows(field: sp.Equality, result: tuple[sp.Equality, ...]) -> Iterable
         for i, token in enumerate(atoms):
             expected = Components(dimension, values={x: token}, atoms=atoms)(field.rhs)
             yield from array[i, :].T - expected
+            # The weights of softmax drop out of X' up to a factor, so they are compared themselves as well.
             for weight in field.rhs.atoms(Average):
+                found = [definition.lhs for definition in definitions if _is_weight(definition, weight)]
                 for j, other in enumerate(atoms):
-                    yield values[E][i, j] - Components(dimension, values={x: token, y: other})(weight.args[0])
+                    expected = Components(dimension, values={x: token, y: other})(weight.args[0])
+                    yield sp.prod(values[symbol][i, j] - expected for symbol in found)
+
+
+def _is_weight(definition: sp.Equality, weight: Average) -> bool:
+    """Whether a definition is that of the n × n weights, of the head that an average belongs to."""
+    matrices = weight.args[0].free_symbols - {x, y, d}
+    return definition.lhs.shape == (n, n) and matrices <= definition.rhs.free_symbols

@@ -44,6 +44,21 @@ def test_blow_up_times(case, digits):
         assert high - low < (1e-6 if digits is None else mpmath.mpf(10) ** (5 - digits)) * time
 
 
+def test_blow_up_where_value_and_score_do_not_commute():
+    """Then t* is no isolated pole; the two integrators have nothing in common but the equations."""
+    parameters = {"A": [[0, 3], [-2, 0]], "B": [[-3, 2], [-2, 0]], "V": [[1, -3], [1, -2]], "b": [0, 0]}
+    initial = {"mu": [0, 0], "Sigma": [[13, 12], [12, 13]]}
+    double, exact = (
+        integrate(load_kernel("gaussian_moments"), initial, (0, 1), parameters, digits=digits).outcome
+        for digits in (None, 20)
+    )
+    assert double.bracket[0] < exact.bracket[0] < exact.bracket[1] < double.bracket[1]
+    with mpmath.workdps(40):
+        assert exact.bracket[1] - exact.bracket[0] < mpmath.mpf(10) ** -15 * exact.bracket[1]
+    # The double precision rate is read a millionth of the time before t*.
+    assert float(exact.rate) == pytest.approx(double.rate, rel=1e-2)
+
+
 def test_the_factor_blows_up_as_the_square_root():
     case = VALUES["blow_up_times"][1]
     parameters, factor, _ = gaussian(case)

@@ -10,7 +10,17 @@
 from symbolic.derivation import Derivation, StepFailed
 from symbolic.fields import AttentionField, ExponentialAttention, L2Attention, LinearAttention, SoftmaxAttention
 from symbolic.invariants import FirstIntegral, find_invariants
-from symbolic.laws import AngularCentralGaussian, Gaussian, GaussianMixture, SecondMoment, Tokens, WrappedCauchy
+from symbolic.laws import (
+    AngularCentralGaussian,
+    Equiangular,
+    Gaussian,
+    GaussianMixture,
+    GaussianOrbit,
+    SecondMoment,
+    Tokens,
+    WrappedCauchy,
+)
+from symbolic.normal_forms import bernoulli_solution, congruence_normal_form
 from symbolic.reduction import ClosureUndecided, Invariant, NotClosed, Reduction, Variable
 from symbolic.reductions import canonical_reductions, reduce
 from symbolic.spaces import Euclidean, Sphere
@@ -21,11 +31,13 @@ __all__ = [
     "AttentionField",
     "ClosureUndecided",
     "Derivation",
+    "Equiangular",
     "Euclidean",
     "ExponentialAttention",
     "FirstIntegral",
     "Gaussian",
     "GaussianMixture",
+    "GaussianOrbit",
     "Invariant",
     "L2Attention",
     "LinearAttention",
@@ -38,7 +50,9 @@ __all__ = [
     "Tokens",
     "Variable",
     "WrappedCauchy",
+    "bernoulli_solution",
     "canonical_reductions",
+    "congruence_normal_form",
     "find_invariants",
     "reduce",
     "specialise",

@@ -40,6 +40,11 @@ class Gaussian(_OnEuclidean):
 
 
 @dataclass(frozen=True)
+class GaussianOrbit(_OnEuclidean):
+    """The images N(Gμ₀ + g, GΣ₀Gᵀ) of one normal law under affine maps x ↦ Gx + g, the maps as their parameters."""
+
+
+@dataclass(frozen=True)
 class WrappedCauchy(Law):
     """Laws on the circle whose doubled angle Ξ = 2θ has the Poisson kernel as its density,
 
@@ -98,3 +103,16 @@ class GaussianMixture(_OnEuclidean):
 @dataclass(frozen=True)
 class SecondMoment(_OnEuclidean):
     """Any law on R^d, through its second moment M = ∫ x xᵀ dm alone."""
+
+
+@dataclass(frozen=True)
+class Equiangular(Law):
+    """The empirical laws of n unit tokens with one inner product ρ = ⟨x_i, x_j⟩ for all i ≠ j.
+
+    They exist for −1/(n − 1) ≤ ρ ≤ 1: corners of a regular simplex at the lower end, one point at the upper.
+    """
+
+    lives_on: ClassVar[str] = "spheres of any dimension, space=Sphere()"
+
+    def admits(self, space: Space) -> bool:
+        return isinstance(space, Sphere)

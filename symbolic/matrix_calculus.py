@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import sympy as sp
 
@@ -104,3 +104,68 @@ def affine_parts(
         else:
             rest = rest + term
     return matrix.doit(), offset.doit(), rest.doit()
+
+
+def time_derivative(expression: sp.MatrixExpr, rates: Mapping[sp.MatrixSymbol, sp.MatrixExpr]) -> sp.MatrixExpr:
+    """The time derivative by the product rule; symbols without a rate are constant.
+
+    >>> d = sp.Symbol("d", integer=True, positive=True)
+    >>> A, E = sp.MatrixSymbol("A", d, d), sp.MatrixSymbol("E", d, d)
+    >>> time_derivative(E.T * E, {E: A * E})
+    E.T*A*E + E.T*A.T*E
+    """
+
+    def moved(part: sp.MatrixExpr) -> sp.MatrixExpr:
+        match part:
+            case sp.MatrixSymbol() if part in rates:
+                return rates[part]
+            case sp.MatAdd():
+                return sp.MatAdd(*map(moved, part.args))
+            case sp.Inverse():
+                return -part * moved(part.arg) * part
+            case sp.Transpose():
+                return moved(part.arg).T
+            case sp.MatMul() | sp.MatPow():
+                factors = part.args if isinstance(part, sp.MatMul) else [part.base] * int(part.exp)
+                places = [i for i, factor in enumerate(factors) if factor.is_Matrix]
+                return sp.MatAdd(*(sp.MatMul(*factors[:i], moved(factors[i]), *factors[i + 1 :]) for i in places))
+            case _:
+                return sp.ZeroMatrix(*part.shape)
+
+    return expand_matrix(moved(expression))
+
+
+def in_letters(expression: sp.MatrixExpr, symmetric: Iterable[sp.MatrixSymbol] = ()) -> sp.Expr:
+    """The expression with a letter that commutes with nothing in place of every matrix and every transpose.
+
+    What is zero there follows from the laws of arithmetic alone, so it is zero for matrices of any size.
+
+    >>> d = sp.Symbol("d", integer=True, positive=True)
+    >>> A, S = sp.MatrixSymbol("A", d, d), sp.MatrixSymbol("S", d, d)
+    >>> in_letters((S * A).T * S.inverse() - A.T, symmetric=[S])
+    0
+    """
+    names = {symbol.name for symbol in symmetric}
+
+    def letters(part: sp.Basic, transposed: bool) -> sp.Expr:
+        match part:
+            case sp.MatrixSymbol():
+                mark = "ᵀ" if transposed and part.name not in names else ""
+                return sp.Symbol(part.name + mark, commutative=False)
+            case sp.MatAdd():
+                return sp.Add(*(letters(term, transposed) for term in part.args))
+            case sp.MatMul():
+                factors = [letters(factor, transposed) for factor in part.args]
+                return sp.Mul(*(reversed(factors) if transposed else factors))
+            case sp.Transpose():
+                return letters(part.arg, not transposed)
+            case sp.MatPow():
+                return letters(part.base, transposed) ** part.exp
+            case sp.Identity():
+                return sp.S.One
+            case sp.ZeroMatrix():
+                return sp.S.Zero
+            case _:
+                return part
+
+    return sp.expand(letters(expression, False))

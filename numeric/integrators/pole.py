@@ -23,6 +23,11 @@ from numeric.integrators.majorant import log2_size, majorant, power_of_two
 #: remainder never becomes small.
 LARGEST_EXPONENT, LARGEST_DENOMINATOR, EXPONENT_SLACK = 20, 4, 1 / 24
 
+#: How far beyond t* the series of g must converge (radius of convergence over distance, as a base 2 logarithm) to count
+#: as analytic there. From coefficients of a function that is not, which fall like a power of k, it appears to converge
+#: a little beyond t*.
+CLEARANCE = 1.0
+
 #: What rounding may have cost the series of g, in bits, besides its largest terms.
 LOST_BITS = 20
 
@@ -76,7 +81,9 @@ def pole_ahead(square: Sequence[Any]) -> Pole | None:
     fit = majorant([log2_size(c) if abs(c) * monomial > rounding else -math.inf for c, monomial in terms])
     remainder = power_of_two(fit.log2_remainder(log2_size(distance))) + rounding
     radius = 2 * remainder / -slope
-    if mpmath.isfinite(radius):
+    if log2_size(distance) > fit.log2_radius - CLEARANCE:
+        radius = mpmath.inf
+    else:
         below, above = evaluate(series, distance - radius), evaluate(series, distance + radius)
         if not (below > remainder and above < -remainder):
             radius = mpmath.inf

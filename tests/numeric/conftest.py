@@ -104,8 +104,15 @@ def matrix_series(order, x0, a, *, arithmetic):
 
 
 def by_hand(rhs, series, state, parameters=(), backend="numpy") -> Kernel:
-    return Kernel("by hand", backend, "", tuple(state), tuple(parameters), rhs,
-                  lambda order, *arrays: series(order, *arrays[:-1], arithmetic=arrays[-1]))
+    return Kernel(
+        "by hand",
+        backend,
+        "",
+        tuple(state),
+        tuple(parameters),
+        rhs,
+        lambda order, *arrays: series(order, *arrays[:-1], arithmetic=arrays[-1]),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -122,8 +129,9 @@ def kernels() -> SimpleNamespace:
         # x' = x - x^2: x = 1/(1 + (1/x0 - 1) e^-t)
         logistic=by_hand(lambda x: (x - x * x,), logistic_series, [x]),
         # s' = 2 a s + 2 b s^2: s = E s0/(1 - b s0 (E - 1)/a) with E = e^(2 a t)
-        riccati=by_hand(lambda s, a, b: (2 * a * s + 2 * b * s * s,), riccati_series,
-                        [scalar("s")], [scalar("a"), scalar("b")]),
+        riccati=by_hand(
+            lambda s, a, b: (2 * a * s + 2 * b * s * s,), riccati_series, [scalar("s")], [scalar("a"), scalar("b")]
+        ),
         # q' = omega p, p' = -omega q
         oscillator=by_hand(lambda q, p, omega: (omega * p, -omega * q), oscillator_series, [q, p], [scalar("omega")]),
         # q' = p, p' = q: from (1, -1) the solution e^-t (1, -1) is unstable
@@ -137,6 +145,10 @@ def kernels() -> SimpleNamespace:
         # x' = -1/x: x = sqrt(x0^2 - 2 t), singular where x = 0
         root=by_hand(lambda x: (-1 / x,), root_series, [x]),
         # X' = A X
-        matrix=by_hand(lambda X, A: (A @ X,), matrix_series,
-                       [Argument("X", ("d", "d"), "matrix")], [Argument("A", ("d", "d"), "matrix")]),
+        matrix=by_hand(
+            lambda X, A: (A @ X,),
+            matrix_series,
+            [Argument("X", ("d", "d"), "matrix")],
+            [Argument("A", ("d", "d"), "matrix")],
+        ),
     )

@@ -74,8 +74,9 @@ def test_covariance_in_closed_form():
     case = VALUES["blow_up_times"][1]
     parameters, factor, sigma = gaussian(case)
     time, digits = Fraction(3, 20), 40
-    trajectory = integrate(load_kernel("gaussian_moments"), {"mu": [1, -1], "Sigma": sigma}, (0, time), parameters,
-                           digits=digits)
+    trajectory = integrate(
+        load_kernel("gaussian_moments"), {"mu": [1, -1], "Sigma": sigma}, (0, time), parameters, digits=digits
+    )
     assert isinstance(trajectory.outcome, Finished)
     with mpmath.workdps(digits + 20):
         t = mpmath.mpf(time.numerator) / time.denominator
@@ -94,7 +95,8 @@ def test_covariance_in_closed_form():
         expected = np.array((flow * root * middle * root.T * flow.T).tolist(), dtype=object)
         size = np.abs(expected).max()
         assert np.abs(trajectory.final["Sigma"] - expected).max() < mpmath.mpf(10) ** -digits * max(
-            size, np.abs(trajectory.final["mu"]).max())
+            size, np.abs(trajectory.final["mu"]).max()
+        )
 
 
 def case_4(v, w):
@@ -113,8 +115,15 @@ def test_period_and_extremes_of_a_hamiltonian_orbit(digits):
         return state["R"].real
 
     # The orbit starts on the section Re R = 1/5; it is symmetric about the imaginary axis, where |R| is extreme.
-    trajectory = integrate(load_kernel("ott_antonsen"), {"R": "1/5 + 1/10j"}, (0, 5), parameters,
-                           events=[returns, crosses_axis], digits=digits, rtol=1e-12)
+    trajectory = integrate(
+        load_kernel("ott_antonsen"),
+        {"R": "1/5 + 1/10j"},
+        (0, 5),
+        parameters,
+        events=[returns, crosses_axis],
+        digits=digits,
+        rtol=1e-12,
+    )
     period = float(trajectory.events[0][-1][0])
     radii = sorted(float(abs(state["R"])) for _, state in trajectory.events[1])
     # The references have ten digits.
@@ -124,8 +133,11 @@ def test_period_and_extremes_of_a_hamiltonian_orbit(digits):
 
 def test_tokens_keep_their_length():
     tokens = np.array([[3, 4, 0], [0, 5, 12], [-8, 0, 6]], dtype=object) / np.array([[5], [13], [10]], dtype=object)
-    exact = [[Fraction(3, 5), Fraction(4, 5), 0], [0, Fraction(5, 13), Fraction(12, 13)],
-             [Fraction(-4, 5), 0, Fraction(3, 5)]]
+    exact = [
+        [Fraction(3, 5), Fraction(4, 5), 0],
+        [0, Fraction(5, 13), Fraction(12, 13)],
+        [Fraction(-4, 5), 0, Fraction(3, 5)],
+    ]
     parameters = {"A": [[1, 2, 0], [0, 1, 0], [0, 0, -1]], "V": [[0, 1, 0], [-1, 0, 1], [0, 0, 1]], "beta": 1}
     kernel = load_kernel("linear_tokens_sphere")
     for start, digits, tolerance in ((tokens.astype(float), None, 1e-8), (exact, 25, mpmath.mpf(10) ** -25)):

@@ -27,8 +27,6 @@ def exactly(digits):
     return mpmath.workdps(digits + 60)
 
 
-
-
 def square():
     return "square", {"x": 1}, Fraction(9, 10), {}, lambda: [mpmath.mpf(10)]
 
@@ -53,8 +51,13 @@ def ten_periods():
 
 def riccati():
     # a = 1/2, b = -3/4, s0 = 2 over t = 3: s = E s0 / (1 - b s0 (E - 1)/a).
-    return ("riccati", {"s": 2}, 3, {"a": "1/2", "b": "-0.75"},
-            lambda: [2 * mpmath.exp(3) / (1 + 3 * (mpmath.exp(3) - 1))])
+    return (
+        "riccati",
+        {"s": 2},
+        3,
+        {"a": "1/2", "b": "-0.75"},
+        lambda: [2 * mpmath.exp(3) / (1 + 3 * (mpmath.exp(3) - 1))],
+    )
 
 
 def unstable():
@@ -91,8 +94,9 @@ def test_dense_output_has_full_precision(kernels, digits):
 
 @pytest.mark.parametrize("digits", DIGITS)
 def test_events_have_full_precision(kernels, digits):
-    trajectory = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 2), {"omega": 1}, digits=digits,
-                           events=lambda t, state: state["q"])
+    trajectory = integrate(
+        kernels.oscillator, {"q": 1, "p": 0}, (0, 2), {"omega": 1}, digits=digits, events=lambda t, state: state["q"]
+    )
     ((time, state),) = trajectory.events[0]
     with exactly(digits):
         assert abs(time - mpmath.pi / 2) < mpmath.mpf(10) ** -digits
@@ -154,10 +158,13 @@ def test_poles_of_systems_with_several_exponents(kernels, c, digits):
         assert abs(outcome.rate - 1) < mpmath.mpf(10) ** (5 - digits)
 
 
-@pytest.mark.parametrize(("name", "initial", "parameters"), [
-    ("steep", {"x": 0}, {}),
-    ("driven", {"m": 1, "s": 1}, {"c": "7/5"}),
-])
+@pytest.mark.parametrize(
+    ("name", "initial", "parameters"),
+    [
+        ("steep", {"x": 0}, {}),
+        ("driven", {"m": 1, "s": 1}, {"c": "7/5"}),
+    ],
+)
 def test_other_singularities_get_the_best_bracket_and_say_so(kernels, name, initial, parameters):
     outcome = integrate(getattr(kernels, name), initial, (0, 2), parameters, digits=30).outcome
     assert isinstance(outcome, BlewUp)
@@ -214,8 +221,14 @@ def test_arrays_of_mpmath_numbers(kernels):
     assert z["z"].dtype == object
     with exactly(30):
         assert abs(z.final["z"] - mpmath.mpc(1, 1) / 2 * mpmath.expj(1)) < mpmath.mpf(10) ** -30
-    x = integrate(kernels.matrix, {"X": np.eye(2, dtype=int)}, (0, "1/2"), {"A": [[0, -1], [1, 0]]}, digits=30,
-                  t_eval=["1/10", "1/2"])
+    x = integrate(
+        kernels.matrix,
+        {"X": np.eye(2, dtype=int)},
+        (0, "1/2"),
+        {"A": [[0, -1], [1, 0]]},
+        digits=30,
+        t_eval=["1/10", "1/2"],
+    )
     assert x["X"].shape == (2, 2, 2)
     assert all(isinstance(entry, mpmath.mpf) for entry in x["X"].flat)
     with exactly(30):
@@ -253,8 +266,14 @@ def test_precision_is_restored_when_something_fails(kernels, where):
     before = mpmath.mp.prec
     kernel = replace(kernels.square, series=fail) if where == "series" else kernels.square
     with pytest.raises((Trouble, ValueError)):
-        integrate(kernel, {"x": "one" if where == "inputs" else 1}, (0, "1/2"), {}, digits=50,
-                  events=fail if where == "event" else ())
+        integrate(
+            kernel,
+            {"x": "one" if where == "inputs" else 1},
+            (0, "1/2"),
+            {},
+            digits=50,
+            events=fail if where == "event" else (),
+        )
     assert mpmath.mp.prec == before
 
 

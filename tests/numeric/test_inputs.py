@@ -152,12 +152,15 @@ def test_exact_irrational_and_complex_numbers():
         assert checked(BETA, 0.1, exact=True) == mpmath.mpf(0.1) != tenth
 
 
-@pytest.mark.parametrize("matrix", [
-    [["1/3", 0], [0, 1]],
-    ((Fraction(1, 3), 0), (0, 1)),
-    sp.Matrix([[sp.Rational(1, 3), 0], [0, 1]]),
-    np.array([[Fraction(1, 3), 0], [0, 1]], dtype=object),
-])
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [["1/3", 0], [0, 1]],
+        ((Fraction(1, 3), 0), (0, 1)),
+        sp.Matrix([[sp.Rational(1, 3), 0], [0, 1]]),
+        np.array([[Fraction(1, 3), 0], [0, 1]], dtype=object),
+    ],
+)
 def test_exact_matrices_in_any_wrapping(matrix):
     with mpmath.workdps(40):
         array = checked(SIGMA, matrix, exact=True)
@@ -185,7 +188,7 @@ def test_inputs_are_not_mutated(exact):
 
 
 def test_batch_axes():
-    groups = ("initial", [MU, SIGMA], {"mu": np.zeros((5, 1, 2)), "Sigma": np.stack([np.eye(2)] * 4)}),
+    groups = (("initial", [MU, SIGMA], {"mu": np.zeros((5, 1, 2)), "Sigma": np.stack([np.eye(2)] * 4)}),)
     (arrays,) = check_values(*groups, batch=True)
     assert arrays["mu"].shape == (5, 1, 2)
     with pytest.raises(ValueError, match=r"^mu \(5,\), Sigma \(4,\): these batch axes do not broadcast; expected"):

@@ -23,7 +23,7 @@ def coefficients(terms, distance):
 
 
 def approach(terms, tolerance):
-    """The outcome, and the time at which it was found, on the way from 0 to t* = 1 by steps of a fifth of what is left."""
+    """The outcome, and when it was found, on the way from 0 to t* = 1 by steps of a fifth of what is left."""
     layout = Layout([Argument("x", (), "real")], {"x": mpmath.mpf(1)})
     watcher = Approach(layout, mpmath.mpf(0), mpmath.mpf(tolerance), 0)
     left = mpmath.mpf(1)

@@ -33,6 +33,7 @@ def test_roots_are_bracketed_to_full_precision(function, low, high):
 def test_smooth_roots_take_few_evaluations():
     calls = []
     with mpmath.workdps(200):
+
         def function(x):
             calls.append(x)
             return mpmath.cos(x) - x

@@ -47,8 +47,10 @@ def test_entries_of_mixed_growth_have_a_norm_with_one():
     with mpmath.workdps(DIGITS):
         third = mpmath.mpf(1) / 3
         growing, regular = power(-third * 3 / 2, third), power(1, third)
-        entries = [[3 * a / 5 + 4 * b / 5 for a, b in zip(growing, regular, strict=True)],
-                   [4 * a / 5 - 3 * b / 5 for a, b in zip(growing, regular, strict=True)]]
+        entries = [
+            [3 * a / 5 + 4 * b / 5 for a, b in zip(growing, regular, strict=True)],
+            [4 * a / 5 - 3 * b / 5 for a, b in zip(growing, regular, strict=True)],
+        ]
         found = pole_ahead(square_norm(entries))
         assert found.exponent == Fraction(1, 2)
         assert abs(found.distance - third) <= found.radius

@@ -112,7 +112,7 @@ class Equiangular(Law):
     They exist for −1/(n − 1) ≤ ρ ≤ 1: corners of a regular simplex at the lower end, one point at the upper.
     """
 
-    lives_on: ClassVar[str] = "spheres of any dimension, space=Sphere()"
+    lives_on: ClassVar[str] = "spheres, space=Sphere(d)"
 
     def admits(self, space: Space) -> bool:
         return isinstance(space, Sphere)

@@ -1,4 +1,4 @@
-"""Mean and covariance factor of Gaussian laws under softmax attention.
+"""Mean and covariance factor of Gaussian laws under SoftmaxAttention(feed_forward='affine').
 
     W = A + V*L*L.T*B
     c = V*mu + b

@@ -56,7 +56,7 @@ CANONICAL = {"daido_hierarchy": (ExponentialAttention(score=beta * Inner(token, 
 
 def matches(field: object, law: object) -> bool:
     return (
-        isinstance(law, Tokens)
+        law == Tokens()
         and isinstance(field, AttentionField)
         and field.space == Sphere(2)
         and not field.normalised

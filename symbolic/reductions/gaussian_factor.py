@@ -21,7 +21,7 @@ from symbolic.matrix_calculus import expand_matrix
 from symbolic.notation import d, rate
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import gaussian_moments
-from symbolic.reductions.gaussian_moments import FIELD, W, c
+from symbolic.reductions.gaussian_moments import FIELD, W
 
 #: The number of columns of the factor: the largest rank that Σ can have.
 r = sp.Symbol("r", integer=True, positive=True)
@@ -41,12 +41,12 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
     derivation.include(moments.derivation)
     derivation.define("factor", "A factor of the covariance, of any number of columns", sp.Eq(Sigma, L * L.T))
     in_factor = {Sigma: L * L.T}
-    matrix, offset = (expand_matrix(value.xreplace(in_factor)) for _, value in moments.definitions)
+    definitions = {symbol: expand_matrix(value.xreplace(in_factor)) for symbol, value in moments.definitions}
     derivation.conclude(
         "factor_equations",
         "Equations of the factor",
         sp.Eq(rate(L), W * L),
-        sp.Eq(W, matrix),
+        sp.Eq(W, definitions[W]),
         step="product rule",
         premises=["moments", "affine_field", "factor"],
         why="Both Σ and L Lᵀ obey (L Lᵀ)' = L' Lᵀ + L L'ᵀ = W Σ + Σ Wᵀ, so Σ = L Lᵀ once is Σ = L Lᵀ for all time.",
@@ -55,10 +55,10 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
     return replace(
         moments,
         name="gaussian_factor",
-        title="Mean and covariance factor of Gaussian laws under softmax attention",
+        title=f"Mean and covariance factor of Gaussian laws under {field}",
         law=law,
         state=(moments.state[0], Variable(L, "matrix", "factor of the covariance, Σ = L Lᵀ")),
-        definitions=((W, matrix), (c, offset)),
+        definitions=tuple(definitions.items()),
         equations={mu: moments.equations[mu], L: W * L},
         assumptions=("Σ = L Lᵀ",),
         invariants=(Invariant("rank", "the rank of L, hence of Σ, is conserved"),),

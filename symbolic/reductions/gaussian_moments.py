@@ -68,18 +68,21 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         refuse(field, law, gaussian_instance(field), gaussian_obstruction(field))
     define_averages(derivation, velocity)
     matrix, offset, _ = affine_parts(evaluate_on_gaussian(derivation, velocity), x)
+    names = {W: matrix, c: offset}
+    if offset == sp.ZeroMatrix(d, 1):
+        del names[c]
+    constant = [c] if c in names else []
     derivation.conclude(
         "affine_field",
         "The field of a Gaussian law is affine",
-        sp.Eq(rate(x), W * x + c),
-        sp.Eq(W, matrix),
-        sp.Eq(c, offset),
+        sp.Eq(rate(x), sp.MatAdd(W * x, *constant) if constant else W * x),
+        *(sp.Eq(symbol, value) for symbol, value in names.items()),
         step="affine field",
         premises=["tilted_mean", *gaussian_values(derivation)],
         why="Put the Gaussian values of the averages in and collect the powers of x.",
         check=_check_affine,
     )
-    transport = Inner(xi, c) + Inner(xi, W * LogMGFGradient(xi))
+    transport = sum((Inner(xi, part) for part in (*constant, W * LogMGFGradient(xi))), sp.S.Zero)
     derivation.conclude(
         "transport",
         "Transport of the law by an affine field",
@@ -102,9 +105,6 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         why="Both sides are quadratic in ξ, so the family of Gaussians is kept, and their coefficients agree.",
         check=_check_moments,
     )
-    names = {W: matrix, c: offset}
-    if offset == sp.ZeroMatrix(d, 1):
-        mean = mean.xreplace({c: offset}).doit()
     derivation.conclude(
         "moment_equations",
         "Moment equations in the parameters of the field",
@@ -123,7 +123,7 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
         law=law,
         state=(Variable(mu, "vector", "mean"), Variable(Sigma, "covariance", "covariance")),
         parameters=field.parameters,
-        definitions=tuple((symbol, value) for symbol, value in names.items() if symbol in mean.free_symbols),
+        definitions=tuple(names.items()),
         equations={mu: mean, Sigma: covariance},
         assumptions=("Σ is symmetric and positive semidefinite, of any rank",),
         invariants=(Invariant("rank", "the rank of Σ is conserved: Σ(t) = G(t) Σ(0) G(t)ᵀ with G' = W G, G(0) = I"),),
@@ -132,8 +132,8 @@ def derive(field: AttentionField, law: Gaussian) -> Reduction:
 
 
 def _check_affine(tilted: sp.Equality, *values_and_result: Any) -> Iterable[sp.Expr]:
-    *values, (field, matrix, offset) = values_and_result
-    after = field.rhs.xreplace({W: matrix.rhs, c: offset.rhs})
+    *values, (field, *definitions) = values_and_result
+    after = field.rhs.xreplace({definition.lhs: definition.rhs for definition in definitions})
     before = tilted.rhs.replace(lambda e: isinstance(e, LogMGFGradient), partial(_gaussian_value, values))
     before = before.xreplace({value.lhs: value.rhs for value in values if isinstance(value.lhs, sp.MatrixSymbol)})
     (before, after), symmetric = with_free_inverses([before, after], [Sigma])

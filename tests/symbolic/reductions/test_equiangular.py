@@ -96,7 +96,13 @@ def compile_inverse(reduction):
     return sp.lambdify(rho, 1 / reduction.equations[rho].subs(n, 4))
 
 
-@pytest.mark.parametrize("field", [SoftmaxAttention(space=Sphere()), SoftmaxAttention(score=SCORE)], ids=str)
-def test_other_scores_and_spaces_are_refused(field):
-    with pytest.raises(ValueError, match="no reduction is known"):
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        (SoftmaxAttention(space=Sphere()), "no reduction is known"),
+        (SoftmaxAttention(score=SCORE), "lives on spheres"),
+    ],
+)
+def test_other_scores_and_spaces_are_refused(field, message):
+    with pytest.raises(ValueError, match=message):
         reduce(field, Equiangular())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import sympy as sp
@@ -23,7 +22,7 @@ def broken(expression: sp.Expr, width: int = WIDTH) -> Broken:
     """Break a sum, or a product of a sum and something short, that is longer than a line; nothing else.
 
     >>> x, y = sp.symbols("x y")
-    >>> broken(x**2 + x * y + y**2, width=10).parts
+    >>> broken(x**2 + x * y + y**2, width=9).parts
     (x**2 + x*y, y**2)
     """
     if length(expression) <= width:
@@ -39,12 +38,25 @@ def broken(expression: sp.Expr, width: int = WIDTH) -> Broken:
 
 
 def length(expression: sp.Basic) -> int:
-    """About how many characters wide an expression is when printed: names are symbols, conjugates bars.
+    """About how many characters wide an expression is when printed, each symbol one of them.
 
-    >>> length(sp.Symbol("alpha") + 1)
-    6
+    >>> x, y = sp.symbols("x y")
+    >>> length(x * y + 3), length(sp.exp(2 * x) * (x + y))
+    (6, 12)
     """
-    return len(re.sub(r"[A-Za-z]{3,}", "ab", re.sub(r"conjugate|exp|\*+", "", str(expression))))
+    if isinstance(expression, sp.Number):
+        return len(str(expression))
+    if not expression.args or isinstance(expression, sp.MatrixSymbol):
+        return 1
+    inside = sum(map(length, expression.args))
+    if isinstance(expression, sp.Add | sp.MatAdd):
+        return inside + len(" + ") * (len(expression.args) - 1)
+    if isinstance(expression, sp.Mul | sp.MatMul):
+        return inside + len("()") * sum(isinstance(factor, sp.Add | sp.MatAdd) for factor in expression.args)
+    is_mark = isinstance(
+        expression, sp.Pow | sp.conjugate | sp.Transpose | sp.matrices.expressions.matexpr.MatrixElement
+    )
+    return inside if is_mark else inside + len("f()")
 
 
 def _parts(total: sp.Expr, width: int) -> tuple[sp.Expr, ...]:

@@ -78,6 +78,21 @@ class Printer(MathMLPresentationPrinter):
         name = self._print(sp.Symbol(type(function).__name__))
         return self._row(name, self._operator("\u2061"), self._parentheses(self._row(*separated)))
 
+    def _print_Add(self, total: sp.Add, order: str | None = None) -> Element:
+        first, *others = self._as_ordered_terms(total, order=order)
+        return self._row(self._print(first), *map(self.continued, others))
+
+    def continued(self, term: sp.Expr) -> Element:
+        """A later term of a sum, after its sign."""
+        printed: Element = self._print(term)
+        first: Any = printed
+        while first.tagName == "mrow" and first.firstChild is not None:
+            first = first.firstChild
+        if first.tagName == "mo" and first.firstChild.data == "−":
+            first.setAttribute("form", "infix")
+            return printed
+        return self._row(self._operator("+", form="infix"), printed)
+
     def _print_Mul(self, product: sp.Mul) -> Element:
         """Sign, then factors, those with negative powers below a line; e^{−x} stays above."""
         if product.could_extract_minus_sign():
@@ -200,7 +215,7 @@ def system_mathml(relations: Iterable[sp.Equality]) -> str:
 
 def _lines(printer: Printer, value: Broken) -> list[Element]:
     """A value on one line, or a sum on several; with a factor before it, within brackets around the lines."""
-    lines = [printer._print(value.parts[0]), *(_continued(printer, part) for part in value.parts[1:])]
+    lines = [printer._print(value.parts[0]), *map(printer.continued, value.parts[1:])]
     if value.factor == 1:
         return lines
     factor = printer.parenthesize(value.factor, PRECEDENCE["Add"])
@@ -221,16 +236,6 @@ def _set_brackets(math: Any) -> None:
             is_tall = any(inside.getElementsByTagName(tag) for tag in TALL)
             if not is_tall and not any(mo.firstChild.data == "∫" for mo in inside.getElementsByTagName("mo")):
                 bracket.setAttribute("stretchy", "false")
-
-
-def _continued(printer: Printer, part: sp.Expr) -> Element:
-    """A part of a sum that stands on a line of its own, after its sign."""
-    printed: Element = printer._print(part)
-    first: Any = printed
-    while first.tagName == "mrow" and first.firstChild is not None:
-        first = first.firstChild
-    has_sign = first.tagName == "mo" and first.firstChild.data == "−"
-    return printed if has_sign else printer._row(printer._operator("+", form="infix"), printed)
 
 
 def symbol_mathml(symbol: sp.Basic) -> str:

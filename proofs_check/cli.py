@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from symbolic import Reduction
-    from symbolic.derivation import StepResult
 
 # Each command imports what it works with, so that help and complaints come at once.
 
@@ -59,65 +54,72 @@ def main(
 @app.command()
 def derive(
     name: Annotated[str | None, typer.Argument(help="A reduction; all of them if omitted.")] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of text.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All reductions, as one book.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="A LaTeX document instead of text.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="An HTML page instead of text.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="The graph of steps alone, as SVG.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write, instead of printing; a graph in FILE.dot is written as DOT.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Verify steps again that an earlier run verified.")] = False,
 ) -> None:
-    """Derive the equations from the attention field, and verify every step."""
+    """Derive the equations from the attention field, and verify every step.
+
+    Steps that an earlier run verified are known by their content and not run again; ATTNFLOW_CACHE names the folder
+    where they are kept, and nothing is kept when it is empty.
+    """
+    from proofs_check import deriving
     from proofs_check.registry import suggestion
     from symbolic import canonical_reductions
-    from symbolic.derivation import StepFailed
+    from symbolic.printing.book import Chapter, verified
+    from symbolic.step_cache import StepCache
 
     reductions = canonical_reductions()
     if name is not None and name not in reductions:
         _refuse(f"name: no reduction is called '{name}'{suggestion(name, list(reductions))}")
+    if name is not None and everything:
+        _refuse(f"--all: it means every reduction; leave it out for '{name}' alone")
+    if latex + html + graph > 1:
+        _refuse("--latex, --html and --graph: choose one of them")
+    if graph and name is None:
+        _refuse("--graph: it draws one derivation; name the reduction")
     chosen = reductions if name is None else {name: reductions[name]}
-    comment = "% " if latex else ""
-    begin, verified = time.perf_counter(), []
+    cache = None if fresh else StepCache.of_user()
+    as_text = not (latex or html or graph)
+    begin = time.perf_counter()
+    chapters: list[Chapter] = []
+    texts: list[str] = []
     for key, make in chosen.items():
         begin_one = time.perf_counter()
         with _stderr().status(f"deriving {key}"):
             reduction = make()
-        print("\n".join(_as_latex(reduction) if latex else _as_text(reduction)))
+        with _stderr().status(f"verifying {key}"):
+            chapters.append(verified(reduction, cache))
+        if as_text:
+            texts.append(deriving.text(chapters[-1], time.perf_counter() - begin_one))
+            if output is None:
+                print(texts[-1], flush=True)
+    summary = deriving.summary(chapters, time.perf_counter() - begin)
+    if as_text:
+        document = "\n".join([*texts, summary, ""])
+    elif latex:
+        document = deriving.latex(chapters)
+    elif html:
+        document = deriving.html(chapters)
+    else:
+        document = deriving.graph(chapters[0], dot=output is not None and output.suffix == ".dot")
+    if output is not None:
         try:
-            with _stderr().status(f"verifying {key}"):
-                results = reduction.derivation.verify()
-        except StepFailed as failure:
-            print(f"{comment}FAILED: {failure}\n", flush=True)
-        else:
-            verified.append(results)
-            print(f"{comment}{_count(results)} verified in {time.perf_counter() - begin_one:.1f} s\n", flush=True)
-    print(
-        f"{comment}{len(verified)} of {len(chosen)} derivations verified: "
-        f"{_count(chain.from_iterable(verified))} in {time.perf_counter() - begin:.1f} s"
-    )
-    raise typer.Exit(0 if len(verified) == len(chosen) else 1)
-
-
-def _count(results: Iterable[StepResult]) -> str:
-    identities = [result.identities for result in results]
-    return f"{_plural(len(identities), 'step')}, {_plural(sum(identities), 'identity')}"
-
-
-def _plural(number: int, noun: str) -> str:
-    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"
-
-
-def _as_text(reduction: Reduction) -> Iterator[str]:
-    yield f"━━ {reduction.title} ({reduction.name}) ━━\n"
-    yield reduction.text()
-    yield ""
-    yield from (f"Assumed: {assumption}" for assumption in reduction.assumptions)
-    yield from (f"Conserved: {invariant.statement}" for invariant in reduction.invariants)
-    yield "\nDerivation\n"
-    yield reduction.derivation.text()
-    yield ""
-
-
-def _as_latex(reduction: Reduction) -> Iterator[str]:
-    yield f"% {reduction.title} ({reduction.name})"
-    yield reduction.latex()
-    yield "% Derivation"
-    yield reduction.derivation.latex()
+            output.write_text(document, encoding="utf-8")
+        except OSError as error:
+            _refuse(f"--output: cannot write {output}: {error.strerror}")
+        print(f"{summary}\nWritten to {output}")
+    elif as_text:
+        print(summary)
+    else:
+        print(document, end="")
+        print(summary, file=sys.stderr)
+    raise typer.Exit(1 if any(chapter.failures for chapter in chapters) else 0)
 
 
 @app.command()

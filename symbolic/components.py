@@ -6,7 +6,9 @@ over the law as an integral against a free density.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from functools import reduce as fold
 
@@ -17,6 +19,27 @@ from symbolic.notation import Average, Inner, LogMGF, LogMGFGradient, Mean, Vect
 
 #: The dimensions for which matrix identities are proved entry by entry.
 DIMENSIONS = (1, 2, 3)
+
+#: Values of symbolic sizes, each a symbol's name and its value.
+Sizes = tuple[tuple[str, int], ...]
+_USED: ContextVar[dict[Sizes, None] | None] = ContextVar("sizes used", default=None)
+
+
+@contextmanager
+def sizes_used() -> Iterator[dict[Sizes, None]]:
+    """Collects, in order, the sizes for which something is written out in components: what a check was made for.
+
+    >>> with sizes_used() as used:
+    ...     _ = Components(2), Components(3)
+    >>> list(used)
+    [(('d', 2),), (('d', 3),)]
+    """
+    used: dict[Sizes, None] = {}
+    token = _USED.set(used)
+    try:
+        yield used
+    finally:
+        _USED.reset(token)
 
 
 class Components:
@@ -54,6 +77,8 @@ class Components:
         self.angle = angle
         self.log_mgf = {len(equation.lhs.args): equation for equation in log_mgf}
         self.sizes = {d: dimension, **(sizes or {})}
+        if (used := _USED.get()) is not None:
+            used[tuple((symbol.name, value) for symbol, value in self.sizes.items())] = None
 
     def entries(self, symbol: sp.MatrixSymbol) -> sp.ImmutableMatrix:
         """Free real symbols for the entries of a matrix symbol: x_1, x_2 for a vector, A_11, A_12, … for a matrix."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -11,6 +10,8 @@ from typing import Any
 import networkx as nx
 import sympy as sp
 
+from symbolic.components import sizes_used
+from symbolic.step_cache import StepCache, Verdict
 from symbolic.zero import Undecided, Witness, nonzero_witness
 
 #: Maps the relations of the premises, then the conclusion's, to expressions that must vanish identically.
@@ -39,11 +40,17 @@ class Step:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What checking one step gave: how many identities reduced to zero, in how many seconds."""
+    """What checking one step gave, in how many seconds; `cached` when an earlier run had checked it."""
 
     step: Step
-    identities: int
+    verdict: Verdict
     seconds: float
+    cached: bool = False
+
+    @property
+    def identities(self) -> int:
+        """How many identities reduced to zero."""
+        return self.verdict.identities
 
 
 class StepFailed(ArithmeticError):
@@ -122,8 +129,8 @@ class Derivation:
             graph.add_edges_from(((premise, step.conclusion) for premise in step.premises), step=step)
         return graph
 
-    def verify(self) -> list[StepResult]:
-        """Run the check of every step.
+    def verify(self, cache: StepCache | None = None) -> list[StepResult]:
+        """Run the check of every step; with a cache, only of those that no earlier run found to hold.
 
         Raises
         ------
@@ -131,25 +138,19 @@ class Derivation:
             At the first step whose residual is not zero; the message names the step and a point where it
             is not, so that a wrong sign can be found.
         """
-        return [self.verify_step(name) for name in self.steps]
+        return [self.verify_step(name, cache) for name in self.steps]
 
-    def verify_step(self, name: str) -> StepResult:
+    def verify_step(self, name: str, cache: StepCache | None = None) -> StepResult:
         """Run the check of one step; raises `StepFailed` as `verify` does."""
-        step = self.steps[name]
         begin = time.perf_counter()
+        step = self.steps[name]
         relations = [self[key] for key in (*step.premises, step.conclusion)]
-        identities = 0
-        for residual in step.check(*relations):
-            try:
-                witness = nonzero_witness(sp.sympify(residual))
-            except Undecided as undecided:
-                raise StepFailed(step, undecided) from undecided
-            if witness is not None:
-                raise StepFailed(step, witness)
-            identities += 1
-        if identities == 0:
-            raise ValueError(f"step '{step.name}': its check yields no identity, so it cannot fail")
-        return StepResult(step, identities, time.perf_counter() - begin)
+        key = cache and cache.key(step.check, relations)
+        known = cache.get(key) if cache and key else None
+        verdict = known or _verdict(step, relations)
+        if cache and key and not known:
+            cache.put(key, verdict)
+        return StepResult(step, verdict, time.perf_counter() - begin, cached=known is not None)
 
     def with_equation(self, key: str, *relations: sp.Equality) -> Derivation:
         """A copy in which one equation is replaced: how controls and tests plant an error."""
@@ -190,6 +191,17 @@ class Derivation:
     _repr_markdown_ = markdown
 
 
-def rule_source(step: Step) -> str:
-    """The source text of a step's check, from which a cache can tell that the rule has changed."""
-    return inspect.getsource(step.check)
+def _verdict(step: Step, relations: list[Any]) -> Verdict:
+    identities = 0
+    with sizes_used() as sizes:
+        for residual in step.check(*relations):
+            try:
+                witness = nonzero_witness(sp.sympify(residual))
+            except Undecided as undecided:
+                raise StepFailed(step, undecided) from undecided
+            if witness is not None:
+                raise StepFailed(step, witness)
+            identities += 1
+    if identities == 0:
+        raise ValueError(f"step '{step.name}': its check yields no identity, so it cannot fail")
+    return Verdict(identities, tuple(sizes))

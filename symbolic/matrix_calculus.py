@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import sympy as sp
 
 from symbolic.notation import Inner
 
 
+@cache
 def expand_matrix(expression: sp.MatrixExpr) -> sp.MatrixExpr:
     """Multiply sums out and push transposes down to the symbols."""
     return sp.expand(expression.doit()).doit()
@@ -56,7 +58,7 @@ def gradient(scalar: sp.Expr, variable: sp.MatrixSymbol, symmetric: Iterable[sp.
     for term in sp.Add.make_args(scalar):
         factor, inner = term.as_independent(Inner, as_Add=False)
         left, right = inner.args
-        total = total + factor * sp.MatMul(left.T, right).diff(variable)
+        total = total + factor * _inner_gradient(left, right, variable)
     return expand_matrix(symmetrise(total, symmetric))
 
 
@@ -77,6 +79,11 @@ def bilinear_terms(expression: sp.Expr) -> list[tuple[sp.Expr, sp.MatrixExpr, sp
                 (a_factor, a_rest), (b_factor, b_rest) = (sp.MatMul(side).as_coeff_mmul() for side in (a, b))
                 terms.append((factor * a_factor * b_factor, a_rest.doit(), b_rest.doit()))
     return terms
+
+
+@cache
+def _inner_gradient(left: sp.MatrixExpr, right: sp.MatrixExpr, variable: sp.MatrixSymbol) -> sp.MatrixExpr:
+    return sp.MatMul(left.T, right).diff(variable)
 
 
 def affine_parts(

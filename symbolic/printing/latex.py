@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
+from symbolic.printing.breaking import broken
+from symbolic.printing.prose import prose_latex
 from symbolic.printing.text import function_name
 
 if TYPE_CHECKING:
@@ -15,13 +17,30 @@ if TYPE_CHECKING:
 
 
 class Printer(LatexPrinter):
-    """SymPy's LaTeX printer with bars for conjugates, entries counted from 1, and f.(M) entry by entry."""
+    """SymPy's LaTeX printer with entries counted from 1, Re, Im and ⊥ as they are written, and f.(M) entry by entry."""
 
     def __init__(self) -> None:
         super().__init__({"mul_symbol": " "})
 
     def _print_MatrixElement(self, element: sp.matrices.expressions.matexpr.MatrixElement) -> str:
         return f"{self._print(element.parent)}_{{{element.i + 1}{element.j + 1}}}"
+
+    def _print_Symbol(self, symbol: sp.Symbol, style: str = "plain") -> str:
+        return super()._print_Symbol(symbol, style).replace("_{perp}", r"^{\perp}")
+
+    _print_MatrixSymbol = _print_Symbol
+
+    def _print_re(self, part: sp.re, exp: str | None = None) -> str:
+        return rf"\operatorname{{Re}}\left({self._print(part.args[0])}\right)"
+
+    def _print_im(self, part: sp.im, exp: str | None = None) -> str:
+        return rf"\operatorname{{Im}}\left({self._print(part.args[0])}\right)"
+
+    def _print_OneMatrix(self, ones: sp.OneMatrix, exp: str | None = None) -> str:
+        return r"\mathbf{1}"
+
+    def _print_Identity(self, identity: sp.Identity, exp: str | None = None) -> str:
+        return "I"
 
     def _print_ElementwiseApplyFunction(self, applied: sp.MatrixExpr) -> str:
         return rf"\operatorname{{{function_name(applied)}}}.\left({self._print(applied.expr)}\right)"
@@ -34,16 +53,31 @@ def system_latex(relations: Iterable[sp.Equality]) -> str:
     '\\begin{aligned}\n\\dot{x} &= x^{2}\n\\end{aligned}'
     """
     printer = Printer()
-    lines = [f"{printer.doprint(relation.lhs)} &= {printer.doprint(relation.rhs)}" for relation in relations]
+    lines = []
+    for relation in relations:
+        first, *others = _lines(printer, relation.rhs)
+        lines.append(f"{printer.doprint(relation.lhs)} &= {first}")
+        lines += [rf"&\quad {other}" for other in others]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
+def _lines(printer: Printer, expression: sp.Expr) -> list[str]:
+    """An expression on one line, or a long sum on several; within brackets where a factor stands before it."""
+    value = broken(expression)
+    lines = [printer.doprint(part) for part in value.parts]
+    lines[1:] = [line if line.startswith("-") else f"+ {line}" for line in lines[1:]]
+    if value.factor == 1:
+        return lines
+    block = r"\begin{aligned}" + r" \\ ".join(f"&{line}" for line in lines) + r"\end{aligned}"
+    return [rf"{printer.doprint(value.factor)} \left({block}\right)"]
+
+
 def derivation_latex(derivation: Derivation) -> str:
-    """Numbered equations, each after the step that leads to it, as one align* environment (for XeLaTeX or LuaLaTeX)."""
+    """Numbered equations, each after the step that leads to it, as one align* environment."""
     numbers = derivation.numbers()
     lines = []
     for key, equation in derivation.equations.items():
-        lines.append(rf"&\text{{{heading(derivation, key)}}}")
+        lines.append(rf"&\text{{{prose_latex(heading(derivation, key))}}}")
         *relations, last = map(_equality, equation.relations)
         lines += [rf"&\qquad {relation}" for relation in relations]
         lines.append(rf"&\qquad {last} \tag{{{numbers[key]}}}")

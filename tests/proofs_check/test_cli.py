@@ -22,6 +22,8 @@ def attnflow(monkeypatch):
     """Run the command in this process."""
     # Where Rich reads the width of the terminal from, when it is none.
     monkeypatch.setenv("COLUMNS", "100")
+    # No step is known from an earlier run, unless a test says so.
+    monkeypatch.setenv("ATTNFLOW_CACHE", "")
 
     def run(*arguments: str):
         return CliRunner().invoke(cli.app, list(arguments))
@@ -123,17 +125,74 @@ def test_derive_prints_equations_and_verifies_every_step(attnflow):
         assert invariant.statement in result.stdout
     identities = sum(step.identities for step in reduction.derivation.verify())
     assert f"{len(reduction.derivation.steps)} steps, {identities} identities verified in " in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("1 of 1 derivations verified")
+    assert result.stdout.splitlines()[-1].startswith("1 of 1 derivation verified")
 
 
-def test_derive_latex_prints_nothing_but_latex(attnflow):
+def test_derive_latex_is_a_document_and_the_summary_stands_apart(attnflow):
     result = attnflow("derive", "ott_antonsen", "--latex")
     assert result.exit_code == 0
     reduction = symbolic.canonical_reductions()["ott_antonsen"]()
+    assert result.stdout.startswith("\\documentclass")
+    assert result.stdout.endswith("\\end{document}\n")
     assert reduction.latex() in result.stdout
-    assert reduction.derivation.latex() in result.stdout
-    rest = result.stdout.replace(reduction.latex(), "").replace(reduction.derivation.latex(), "")
-    assert all(line.startswith("%") for line in rest.splitlines() if line.strip())
+    assert result.stderr.splitlines()[-1].startswith("1 of 1 derivation verified: 7 steps, 10 identities in ")
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "begins", "ends"),
+    [
+        ("--html", "book.html", "<!DOCTYPE html>", "</html>\n"),
+        ("--graph", "graph.svg", "<svg", "</svg>\n"),
+        ("--graph", "graph.dot", "digraph", "}\n"),
+        ("--latex", "book.tex", "\\documentclass", "\\end{document}\n"),
+        (None, "book.txt", "━━ ", " s\n"),
+    ],
+)
+def test_derive_writes_files(attnflow, tmp_path, option, name, begins, ends):
+    file = tmp_path / name
+    result = attnflow("derive", "ott_antonsen", *([option] if option else []), "--output", str(file))
+    assert result.exit_code == 0
+    summary, written = result.stdout.splitlines()
+    assert summary.startswith("1 of 1 derivation verified")
+    assert written == f"Written to {file}"
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith(begins)
+    assert text.endswith(ends)
+
+
+def test_derive_all_makes_one_book(attnflow, monkeypatch):
+    make = symbolic.canonical_reductions()
+    names = ["linear_tokens", "ott_antonsen"]
+    monkeypatch.setattr(symbolic, "canonical_reductions", lambda: {name: make[name] for name in names})
+    result = attnflow("derive", "--all", "--html")
+    assert result.exit_code == 0
+    assert result.stdout.count("<html") == 1
+    assert all(f'<section id="{name}">' in result.stdout for name in names)
+
+
+def test_derive_knows_steps_of_an_earlier_run(attnflow, monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path))
+    first, second = attnflow("derive", "ott_antonsen"), attnflow("derive", "ott_antonsen")
+    assert "from the cache" not in first.stdout
+    assert second.stdout.splitlines()[-1].endswith("(7 steps from the cache)")
+    assert "from the cache" not in attnflow("derive", "ott_antonsen", "--fresh").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["ott_antonsen", "--all"], "--all"),
+        (["ott_antonsen", "--latex", "--html"], "choose one"),
+        (["--graph"], "--graph"),
+    ],
+)
+def test_derive_refuses_options_that_contradict(attnflow, arguments, expected):
+    assert expected in refused(attnflow("derive", *arguments))
+
+
+def test_derive_refuses_a_file_that_cannot_be_written(attnflow, tmp_path):
+    file = tmp_path / "no" / "book.html"
+    assert "--output: cannot write" in refused(attnflow("derive", "linear_tokens", "--html", "--output", str(file)))
 
 
 def test_derive_names_a_wrong_step_goes_on_and_fails(attnflow, monkeypatch):

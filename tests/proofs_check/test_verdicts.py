@@ -53,10 +53,10 @@ def test_a_wrong_step_is_named():
 
 
 def test_an_undecided_step_is_no_evidence(monkeypatch):
-    def undecided(residuals):
+    def undecided(residual):
         raise Undecided("no normal form")
 
-    monkeypatch.setattr("symbolic.derivation.first_witness", undecided)
+    monkeypatch.setattr("symbolic.derivation.nonzero_witness", undecided)
     with pytest.raises(ArithmeticError, match="no normal form"):
         verified(square(x**2))
 

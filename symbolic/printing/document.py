@@ -8,7 +8,7 @@ from symbolic.derivation import StepFailed
 from symbolic.printing.book import INTRODUCTION, TITLE, Chapter, count
 from symbolic.printing.graph import graph_tikz
 from symbolic.printing.latex import Printer, system_latex
-from symbolic.printing.prose import prose_latex
+from symbolic.printing.prose import plain, prose_latex, text_latex
 from symbolic.reduction import DOMAINS
 
 PREAMBLE = r"""\documentclass[11pt]{article}
@@ -18,10 +18,10 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage{amsmath,amssymb}
 \usepackage{graphicx}
 \usepackage{tikz}
-\usepackage[hidelinks]{hyperref}
+\usepackage[hidelinks,hypertexnames=false]{hyperref}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{4pt}
-\setlength{\emergencystretch}{3em}
+\sloppy
 % Mathematics that is wider than the line is made smaller.
 \newsavebox{\fitbox}
 \newcommand{\fit}[1]{\sbox{\fitbox}{$\displaystyle #1$}%
@@ -33,7 +33,7 @@ def book_latex(chapters: Sequence[Chapter]) -> str:
     """The document of one reduction, or of several with a table of contents."""
     several = len(chapters) > 1
     title = TITLE if several else chapters[0].reduction.title
-    lines = [PREAMBLE, rf"\title{{{prose_latex(title)}}}", r"\date{}", r"\begin{document}", r"\maketitle"]
+    lines = [PREAMBLE, rf"\title{{{prose_latex(title)}}}", r"\author{}", r"\date{}", r"\begin{document}", r"\maketitle"]
     if several:
         lines += [prose_latex(INTRODUCTION), r"\tableofcontents", r"\clearpage"]
     for chapter in chapters:
@@ -43,13 +43,8 @@ def book_latex(chapters: Sequence[Chapter]) -> str:
 
 
 def _heading(title: str) -> str:
-    """A title, its formulas left out of the bookmarks of the PDF, which have no mathematics."""
-    return rf"\texorpdfstring{{{prose_latex(title)}}}{{{_without_formulas(title)}}}"
-
-
-def _without_formulas(title: str) -> str:
-    latex = prose_latex(title)
-    return "".join(latex.split("$")[::2])
+    """A title, with what of it can stand in the bookmarks of the PDF, which have no mathematics."""
+    return rf"\texorpdfstring{{{prose_latex(title)}}}{{{text_latex(plain(title))}}}"
 
 
 def _chapter(chapter: Chapter) -> Iterator[str]:

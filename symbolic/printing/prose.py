@@ -99,6 +99,8 @@ _OPENING, _CLOSING = "([", ".,;:)]"
 #: A word that ends with one of these is continued by the next one, and starting with one continues the last.
 _OPERATORS = "=<>~≤≥≠≈∼∝+−±·×/∈→↦≺≻⪯⪰⇒"
 _PREFIXES = "∫∂∇∑∏"
+#: What was found, and that a line may end there.
+_BREAK = r"\1\\allowbreak{}"
 #: Characters of LaTeX from which on a formula may have to be broken at the end of a line.
 LONG = 60
 
@@ -145,11 +147,16 @@ def prose_latex(sentence: str) -> str:
     'Test with $e^{ik\\Xi}$: $\\bar{R}$ is $\\langle x,Ay\\rangle$ -- 100\\% of it.'
     """
     style: dict[str, Callable[[str], str]] = {
-        "text": _text_latex,
-        "code": lambda text: rf"\texttt{{{_text_latex(text)}}}",
+        "text": text_latex,
+        "code": lambda text: rf"\texttt{{{re.sub(r'([(,=])(?=.)', _BREAK, text_latex(text))}}}",
         "math": lambda text: f"${_breakable(_formula_latex(_parse(text)))}$",
     }
     return "".join(style[run.kind](run.text) for run in runs(sentence))
+
+
+def plain(sentence: str) -> str:
+    """The text of a sentence without its formulas and marks, for where neither can be, such as bookmarks."""
+    return " ".join("".join(run.text for run in runs(sentence) if run.kind != "math").split())
 
 
 def _without_code(text: str) -> list[Run]:
@@ -415,7 +422,8 @@ def symbol_latex(character: str) -> str:
     return _GREEK_AS_LATIN.get(name) or rf"\{name.capitalize()}"
 
 
-def _text_latex(text: str) -> str:
+def text_latex(text: str) -> str:
+    """Text as LaTeX, without looking for formulas in it."""
     return "".join(_characters_latex(unicodedata.normalize("NFC", text)))
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from symbolic.printing.prose import prose_html, prose_latex, runs, symbol_latex
+from symbolic.printing.prose import plain, prose_html, prose_latex, runs, symbol_latex
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_formulas_are_told_from_words(sentence, formulas):
         ("ā₀ + R̄ā₁", r"$\bar{a}_{0} + \bar{R}\bar{a}_{1}$"),
         ("Mixtures Σ w_i N(μ_i, Σ_i)", r"Mixtures $\Sigma w_{i} N(\mu_{i}, \Sigma_{i})$"),
         ("x_i1 and S² − (tr S) S", r"$x_{i1}$ and $S^{2} - (\operatorname{tr} S) S$"),
-        ("under Sphere(2, a='b')", r"under \texttt{Sphere(2, a='b')}"),
+        ("under Sphere(2, a='b')", r"under \texttt{Sphere(\allowbreak{}2,\allowbreak{} a=\allowbreak{}'b')}"),
         ("i ≠ j, y ~ N(0, 1)", r"$i \neq j$, $y \sim N(0, 1)$"),
         ("1/|y|² = ∫₀^∞ e^{−s|y|²} ds, so", r"$1/|y|^{2} = \int_{0}^{\infty} e^{-s|y|^{2}} ds$, so"),
         ("∂ₜK(ξ)", r"$\partial_{t}K(\xi)$"),
@@ -46,7 +46,7 @@ def test_formulas_are_told_from_words(sentence, formulas):
         ("Σ_{k≥0} (R/e)^k", r"$\sum_{k\geq0} (R/e)^{k}$"),
         ("Ξ̇ = ½ θ", r"$\dot{\Xi} = \tfrac{1}{2} \theta$"),
         ("50% of {a_b} & #1", r"50\% of $a_{b}$ \& \#1"),
-        ("`weighting=s**p_1` works", r"\texttt{weighting=s**p\_1} works"),
+        ("`weighting=s**p_1` works", r"\texttt{weighting=\allowbreak{}s**p\_1} works"),
         ("naïve – a “quote”", r"naïve -- a ``quote''"),
     ],
 )
@@ -60,6 +60,10 @@ def test_greek_capitals_without_a_command_are_latin_letters():
 
 def test_what_is_not_known_is_shown_by_its_number():
     assert symbol_latex("☃") == r"\text{[U+2603]}"
+
+
+def test_plain_text_has_no_formulas():
+    assert plain("Laws of `any` kind under Sphere(2), Σ = L Lᵀ") == "Laws of any kind under Sphere(2),"
 
 
 def test_html_has_scripts_and_escapes_text():

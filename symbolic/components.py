@@ -15,10 +15,12 @@ from functools import reduce as fold
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
-from symbolic.notation import Average, Inner, LogMGF, LogMGFGradient, Mean, VectorAverage, d
+from symbolic.notation import Average, HeadMatrix, HeadSum, Inner, LogMGF, LogMGFGradient, Mean, VectorAverage, d
 
 #: The dimensions for which matrix identities are proved entry by entry.
 DIMENSIONS = (1, 2, 3)
+#: The number of heads that a sum over a symbolic number of them is written out for.
+HEADS = 2
 
 #: Values of symbolic sizes, each a symbol's name and its value.
 Sizes = tuple[tuple[str, int], ...]
@@ -128,6 +130,12 @@ class Components:
             case Mean():
                 matrix = self(expression.args[0])
                 return sum(matrix) / (matrix.rows * matrix.cols)
+            case HeadMatrix():
+                return self(expression.numbered())
+            case HeadSum():
+                summand, index, heads = expression.args
+                numbers = range(1, self.sizes.get(heads, HEADS) + 1)
+                return fold(lambda a, b: a + b, (self(summand.xreplace({index: sp.Integer(k)})) for k in numbers))
             case Average() | VectorAverage() if self.atoms:
                 return self._mean_over_atoms(expression)
             case Average():

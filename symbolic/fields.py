@@ -12,14 +12,14 @@ P_x = I − x xᵀ.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
-from symbolic.notation import Average, Inner, VectorAverage, d
+from symbolic.notation import Average, HeadMatrix, HeadSum, Inner, VectorAverage, d, h
 from symbolic.reduction import Variable
 from symbolic.spaces import Euclidean, Space, Sphere
 
@@ -68,7 +68,8 @@ class AttentionField(ABC):
     score : s(x, y), a scalar expression in `x`, `y` of this module and any matrix symbols and real symbols.
     weighting : w(s), an expression in the symbol `s` of this module and any parameters.
     space : where tokens live, `Euclidean()` or `Sphere()`.
-    heads : the number of heads; with several, their matrices are numbered (B_1, V_1, B_2, …).
+    heads : the number of heads; with several, their matrices are numbered (B_1, V_1, B_2, …). A symbol leaves it
+        general: sums over heads stay sums, and no kernel can be generated.
     feed_forward : None, or the activation σ of + A σ(x) + b, by name ("affine", "relu", "tanh", "gelu") or as an
         expression in `s`; on R^d only, because it leaves the sphere.
 
@@ -81,7 +82,7 @@ class AttentionField(ABC):
     score: sp.Expr = None
     weighting: sp.Expr = None
     space: Space = Euclidean()
-    heads: int = 1
+    heads: int | sp.Symbol = 1
     feed_forward: str | sp.Expr | None = None
 
     normalised: ClassVar[bool]
@@ -98,8 +99,9 @@ class AttentionField(ABC):
             raise ValueError(f"weighting: {self.weighting} should be an expression in the symbol s of symbolic.fields")
         if not isinstance(self.space, Space):
             raise ValueError(f"space: {self.space!r} should be Euclidean() or Sphere()")
-        if isinstance(self.heads, bool) or not isinstance(self.heads, int) or self.heads < 1:
-            raise ValueError(f"heads: {self.heads!r} should be a positive integer")
+        symbolic = isinstance(self.heads, sp.Symbol) and self.heads.is_integer and self.heads.is_positive
+        if not symbolic and (isinstance(self.heads, bool) or not isinstance(self.heads, int) or self.heads < 1):
+            raise ValueError(f"heads: {self.heads!r} should be a positive integer, or a symbol that stands for one")
         if self.feed_forward is None:
             return
         if isinstance(self.feed_forward, str) and self.feed_forward not in ACTIVATIONS:
@@ -116,20 +118,30 @@ class AttentionField(ABC):
 
     @property
     def attention_heads(self) -> tuple[Head, ...]:
-        """The heads, with numbered matrices when there are several."""
-        if self.heads == 1:
+        """The heads, their matrices numbered when there are several; one for all when their number is general."""
+        if not isinstance(self.heads, int) or self.heads == 1:
             return (Head(self.score, V),)
-        shared = {x, y}
-        matrices = [symbol for symbol in _symbols(self.score) if isinstance(symbol, sp.MatrixSymbol)]
         numbered = []
         for number in range(1, self.heads + 1):
-            names = {
-                matrix: sp.MatrixSymbol(f"{matrix.name}_{number}", *matrix.shape)
-                for matrix in [*matrices, V]
-                if matrix not in shared
-            }
+            names = {matrix: matrix_of_head.numbered() for matrix, matrix_of_head in self._of_head(number).items()}
             numbered.append(Head(self.score.xreplace(names), names[V]))
         return tuple(numbered)
+
+    def _of_head(self, index: int | sp.Symbol) -> dict[sp.MatrixSymbol, HeadMatrix]:
+        """The matrices of score and value, each with that of head number `index`."""
+        matrices = [symbol for symbol in _symbols(self.score) if isinstance(symbol, sp.MatrixSymbol)]
+        return {
+            matrix: HeadMatrix(sp.Symbol(matrix.name), index, *matrix.shape)
+            for matrix in [*matrices, V]
+            if matrix not in (x, y)
+        }
+
+    def over_heads(self, part: Callable[[Head], sp.MatrixExpr]) -> list[sp.MatrixExpr]:
+        """What is to be added up for all heads: a part for each, or one sum when their number is general."""
+        parts = [part(head) for head in self.attention_heads]
+        if isinstance(self.heads, int):
+            return parts
+        return [HeadSum(part.xreplace(self._of_head(h)), h, self.heads) for part in parts]
 
     @property
     def activation(self) -> sp.Expr | None:
@@ -174,7 +186,7 @@ class AttentionField(ABC):
 
     def velocity(self) -> sp.MatrixExpr:
         """The whole velocity at x, within the space."""
-        parts = [self.attention(head) for head in self.attention_heads]
+        parts = self.over_heads(self.attention)
         if self.activation is not None:
             parts += self.feed_forward_part().args
         return self.space.project(x, sp.MatAdd(*parts) if len(parts) > 1 else parts[0])
@@ -187,7 +199,7 @@ class AttentionField(ABC):
         ]
         if self.space != Euclidean():
             changed.append(f"space={self.space}")
-        if self.heads > 1:
+        if self.heads != 1:
             changed.append(f"heads={self.heads}")
         if self.feed_forward is not None:
             changed.append(f"feed_forward={self.feed_forward!r}")

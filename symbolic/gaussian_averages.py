@@ -12,6 +12,7 @@ with ξ = ∇_y s − (its part in y) affine in x. Exponential weights must be n
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import sympy as sp
 
@@ -34,10 +35,10 @@ M = sp.MatrixSymbol("M", d, d)
 
 def averaged_velocity(field: AttentionField) -> sp.MatrixExpr | None:
     """The velocity with every head's attention written through ∇K, ∇K_Λ or M; None when a head is of no such kind."""
-    heads = {field.attention(head): _head_average(field, head) for head in field.attention_heads}
-    if None in heads.values() or field.activation not in (None, s):
+    if field.activation not in (None, s) or None in [_head_average(field, head) for head in field.attention_heads]:
         return None
-    return field.velocity().xreplace(heads)
+    averages = (field.over_heads(part) for part in (field.attention, partial(_head_average, field)))
+    return field.velocity().xreplace(dict(zip(*averages, strict=True)))
 
 
 def gaussian_obstruction(field: AttentionField) -> sp.MatrixExpr:

@@ -7,7 +7,7 @@ from functools import cache
 
 import sympy as sp
 
-from symbolic.notation import Inner
+from symbolic.notation import HeadMatrix, HeadSum, Inner
 
 
 @cache
@@ -35,7 +35,9 @@ def with_free_inverses(
     def free(inverse: sp.Inverse) -> sp.MatrixExpr:
         inside = symmetrise(expand_matrix(inverse.arg), symmetric)
         if inside not in known:
-            symbol = sp.MatrixSymbol(f"N_{len(known)}", *inside.shape)
+            name, shape = f"N_{len(known)}", inside.shape
+            index = {part.args[1] for part in inside.atoms(HeadMatrix)}
+            symbol = HeadMatrix(sp.Symbol(name), *index, *shape) if index else sp.MatrixSymbol(name, *shape)
             transposed = symmetrise(expand_matrix(inside.T), symmetric)
             known[transposed] = symbol.T
             known[inside] = symbol
@@ -103,7 +105,11 @@ def affine_parts(
     rest: sp.MatrixExpr = sp.ZeroMatrix(*variable.shape)
     for term in sp.MatAdd.make_args(expand_matrix(expression)):
         factors = sp.MatMul.make_args(term)
-        if variable not in term.free_symbols:
+        if isinstance(term, HeadSum):
+            summand, *over = term.args
+            inner = [HeadSum(part, *over) for part in affine_parts(summand, variable)]
+            matrix, offset, rest = (total + part for total, part in zip((matrix, offset, rest), inner, strict=True))
+        elif variable not in term.free_symbols:
             offset = offset + term
         elif factors[-1] == variable and not any(variable in factor.free_symbols for factor in factors[:-1]):
             leading = sp.MatMul(*factors[:-1]) if len(factors) > 1 else sp.Identity(variable.rows)

@@ -71,6 +71,65 @@ class VectorAverage(sp.MatrixExpr):
         return _integral_pretty(self.args, printer)
 
 
+#: The index of a head, when their number is left general.
+h = sp.Symbol("h", integer=True, positive=True)
+
+
+class HeadMatrix(sp.MatrixExpr):
+    """The matrix of head number `index`, such as B_h: its name, the index, and its shape."""
+
+    def __new__(cls, name: sp.Symbol, index: sp.Expr, rows: sp.Expr, columns: sp.Expr) -> HeadMatrix:
+        return sp.Basic.__new__(cls, name, sp.sympify(index), sp.sympify(rows), sp.sympify(columns))
+
+    @property
+    def shape(self) -> tuple[sp.Expr, sp.Expr]:
+        return self.args[2], self.args[3]
+
+    def numbered(self) -> sp.MatrixSymbol:
+        """The matrix symbol of a head whose index is a number: B_2."""
+        return sp.MatrixSymbol(f"{self.args[0]}_{self.args[1]}", *self.shape)
+
+    def _latex(self, printer: Any) -> str:
+        return f"{printer._print(self.args[0])}_{{{printer._print(self.args[1])}}}"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"{self.args[0]}_{self.args[1]}"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return printer._print(sp.Symbol(f"{self.args[0]}_{self.args[1]}"))
+
+
+class HeadSum(sp.MatrixExpr):
+    """The sum Σ_h f(h) of matrices over heads h = 1 … H."""
+
+    def __new__(cls, summand: sp.MatrixExpr, index: sp.Symbol, heads: sp.Symbol) -> sp.MatrixExpr:
+        return summand if isinstance(summand, sp.ZeroMatrix) else sp.Basic.__new__(cls, summand, index, heads)
+
+    @property
+    def shape(self) -> tuple[sp.Expr, sp.Expr]:
+        return self.args[0].shape
+
+    def doit(self, **hints: Any) -> sp.MatrixExpr:
+        return HeadSum(self.args[0].doit(**hints), *self.args[1:])
+
+    def _eval_transpose(self) -> sp.MatrixExpr:
+        return HeadSum(self.args[0].T.doit(), *self.args[1:])
+
+    def _latex(self, printer: Any) -> str:
+        index, heads = (printer._print(arg) for arg in self.args[1:])
+        return rf"\sum_{{{index}=1}}^{{{heads}}} {printer.parenthesize(self.args[0], PRECEDENCE['Add'])}"
+
+    def _sympystr(self, printer: Any) -> str:
+        summand, index, heads = (printer._print(arg) for arg in self.args)
+        return f"Sum({summand}, {index}=1..{heads})"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        summand = printer._print(self.args[0])
+        if isinstance(self.args[0], sp.MatAdd):
+            summand = prettyForm(*summand.parens())
+        return prettyForm(*prettyForm(f"∑[{self.args[1]} ≤ {self.args[2]}] ").right(summand))
+
+
 class LogMGF(sp.Expr):
     """The log moment generating function K(ξ) = log ∫ e^⟨ξ,y⟩ dm(y) of the law.
 
@@ -141,7 +200,7 @@ class Mean(sp.Expr):
 
 for scalar in (Inner, Average, LogMGF, TimeDerivative, Mean):
     scalar.is_commutative = True
-for integral in (Average, VectorAverage):
+for integral in (Average, VectorAverage, HeadSum):
     # Bind like a sum, so that printers put an integral inside a product in parentheses.
     integral.precedence = PRECEDENCE["Add"]
 

@@ -176,10 +176,24 @@ class Printer(MathMLPresentationPrinter):
     _print_VectorAverage = _print_Average
 
     def _print_LogMGF(self, function: sp.Expr) -> Element:
-        return self._call(self.element("mi", "K"), function.args[0])
+        return self._call(self._generating(function), function.args[0])
 
     def _print_LogMGFGradient(self, function: sp.Expr) -> Element:
-        return self._call(self._row(self._operator("∇"), self.element("mi", "K")), function.args[0])
+        return self._call(self._row(self._operator("∇"), self._generating(function)), function.args[0])
+
+    def _generating(self, function: sp.Expr) -> Element:
+        """K, or K_Λ of the law reweighted by Λ."""
+        name, curvature = self.element("mi", "K"), function.args[1:]
+        return self.element("msub", name, self._print(curvature[0])) if curvature else name
+
+    def _print_HeadMatrix(self, matrix: sp.MatrixExpr) -> Element:
+        return self.element("msub", self._print(matrix.args[0]), self._print(matrix.args[1]))
+
+    def _print_HeadSum(self, total: sp.MatrixExpr) -> Element:
+        summand, index, heads = total.args
+        below = self._row(self._print(index), self._operator("="), self.element("mn", "1"))
+        sign = self.element("munderover", self._operator("∑"), below, self._print(heads))
+        return self._row(sign, self.parenthesize(summand, PRECEDENCE["Add"]))
 
     def _print_TimeDerivative(self, derivative: sp.Expr) -> Element:
         with_respect_to = self.element("msub", self._operator("∂", rspace="0"), self.element("mi", "t"))

@@ -22,7 +22,7 @@ from symbolic.laws import Gaussian, GaussianOrbit
 from symbolic.notation import d, rate
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import gaussian_moments
-from symbolic.reductions.gaussian_moments import FIELD, W, c
+from symbolic.reductions.gaussian_moments import FIELD, W
 
 G = sp.MatrixSymbol("G", d, d)
 g = sp.MatrixSymbol("g", d, 1)
@@ -47,12 +47,13 @@ def derive(field: AttentionField, law: GaussianOrbit) -> Reduction:
         sp.Eq(mu, G * mu_0 + g, evaluate=False),
         sp.Eq(Sigma, G * Sigma_0 * G.T, evaluate=False),
     )
-    _, matrix, offset = derivation["affine_field"]
+    field_at_token, *definitions = derivation["affine_field"]
+    translation = field_at_token.rhs.xreplace({x: g})
     derivation.conclude(
         "group_equations",
         "Equations of the affine map, from G = I and g = 0",
         sp.Eq(rate(G), W * G, evaluate=False),
-        sp.Eq(rate(g), W * g + c, evaluate=False),
+        sp.Eq(rate(g), translation, evaluate=False),
         step="product rule",
         premises=["moments", "affine_field", "orbit"],
         why="G μ₀ + g and G Σ₀ Gᵀ then obey the moment equations, and G x(0) + g the equation of a token; "
@@ -72,9 +73,9 @@ def derive(field: AttentionField, law: GaussianOrbit) -> Reduction:
         ),
         definitions=(
             *((relation.lhs, relation.rhs) for relation in derivation["orbit"]),
-            *((relation.lhs, relation.rhs) for relation in (matrix, offset)),
+            *((relation.lhs, relation.rhs) for relation in definitions),
         ),
-        equations={G: W * G, g: W * g + c},
+        equations={G: W * G, g: translation},
         assumptions=("G(0) = I, g(0) = 0", "Σ₀ is symmetric and positive semidefinite, of any rank"),
         invariants=(Invariant("rank", "G stays invertible, (det G)' = tr(W) det G, so rank Σ = rank Σ₀"),),
         derivation=derivation,

@@ -58,7 +58,9 @@ SIZES = ((2, 2), (3, 2), (2, 3))
 
 
 def matches(field: object, law: object) -> bool:
-    return isinstance(field, AttentionField) and law == Tokens() and field.space.dimension is None
+    if not isinstance(field, AttentionField) or law != Tokens():
+        return False
+    return field.space.dimension is None and isinstance(field.heads, int)
 
 
 def derive(field: AttentionField, law: Tokens) -> Reduction:

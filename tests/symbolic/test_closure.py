@@ -33,7 +33,12 @@ p = sp.Symbol("p", integer=True, positive=True)
 #: A field of the user: softmax with a score that has a part quadratic in y and a bias.
 own = SoftmaxAttention(score=Inner(B * x, y) - 3 * Inner(y, y) / 2 + Inner(b, y), heads=2)
 
+H = sp.Symbol("H", integer=True, positive=True)
+
 CLOSED = [
+    (SoftmaxAttention(heads=H, feed_forward="affine"), Gaussian()),
+    (L2Attention(heads=H), Gaussian()),
+    (LinearAttention(heads=H), SecondMoment()),
     (SoftmaxAttention(), Gaussian()),
     (SoftmaxAttention(feed_forward="affine"), Gaussian()),
     (SoftmaxAttention(heads=3), Gaussian()),
@@ -114,6 +119,16 @@ def test_the_determinant_vanishes_where_the_family_is_kept(instance, points):
     assert instance.witness([sp.Rational(2 * k - points, points) + sp.Rational(1, 7) for k in range(points)]) is None
 
 
+def test_a_general_number_of_heads_is_that_number_of_heads():
+    """Sums over H heads, written out for two, are the equations derived for two heads."""
+    general, two = (reduce(SoftmaxAttention(heads=heads), Gaussian()) for heads in (H, 2))
+    components = Components(2, sizes={H: 2})
+    for symbol, equation in two.expanded().items():
+        difference = components.difference(general.expanded()[symbol], equation)
+        assert all(sp.expand(entry) == 0 for entry in difference)
+    assert r"\sum_{h=1}^{H} V_{h} \Sigma B_{h}" in general.latex()
+
+
 def test_undecided_is_said():
     with pytest.raises(ClosureUndecided, match="undecided") as refusal:
         reduce(LinearAttention(space=circle, heads=2), WrappedCauchy())
@@ -189,6 +204,7 @@ def test_meaningless_pairs_are_named(field, law, words):
         ({"weighting": C * x}, "not a scalar"),
         ({"weighting": sp.exp(p)}, "symbol s"),
         ({"heads": 0}, "positive integer"),
+        ({"heads": p / 2}, "positive integer"),
         ({"heads": True}, "positive integer"),
         ({"feed_forward": "swish"}, "affine, relu"),
         ({"space": 3}, "Euclidean"),

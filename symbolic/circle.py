@@ -39,8 +39,8 @@ def complex_coefficients(matrix: sp.MatrixSymbol) -> tuple[tuple[sp.Symbol, sp.E
 
     They are found by solving X z = x₀ z + x₁ z̄ at z = 1 and z = i.
     """
-    name = matrix.name.lower()
-    first, second = sp.symbols(f"{name}0 {name}1", complex=True)
+    letter, *head = matrix.name.lower().split("_")
+    first, second = (sp.Symbol("_".join([f"{letter}{index}", *head]), complex=True) for index in (0, 1))
     at_one = matrix[0, 0] + sp.I * matrix[1, 0] - (first + second)
     at_i = matrix[0, 1] + sp.I * matrix[1, 1] - (sp.I * first - sp.I * second)
     solution = sp.solve([at_one, at_i], [first, second], dict=True)[0]

@@ -29,7 +29,7 @@ from symbolic.laws import AngularCentralGaussian, WrappedCauchy
 from symbolic.notation import Inner, TimeDerivative, d, rate
 from symbolic.reduction import ClosureUndecided, Invariant, Reduction, Variable
 from symbolic.reductions import ott_antonsen
-from symbolic.reductions.kuramoto_daido import FIELD, PARAMETERS, P, Q, R, mean_field_derivation
+from symbolic.reductions.kuramoto_daido import FIELD, P, Q, R, mean_field_derivation, plane_parameters
 from symbolic.reductions.projective import G, M, W, add_group_action, dimensions, in_dimension, is_bilinear, x0
 from symbolic.reductions.watanabe_strogatz import H, add_matrix_form, add_mean_field_wave
 
@@ -118,7 +118,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
         field=field,
         law=law,
         state=(Variable(covariance, "covariance", "covariance of y, up to a factor, where tokens are y/|y|"),),
-        parameters=PARAMETERS if plane else field.parameters,
+        parameters=plane_parameters(field) if plane else field.parameters,
         definitions=(*definitions, (matrix, derivation["linear_field"][1].rhs)),
         equations={covariance: derivation["covariance"].rhs},
         assumptions=("Σ is symmetric and positive definite", "Σ and c Σ, c > 0, are the same law"),

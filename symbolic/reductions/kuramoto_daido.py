@@ -5,7 +5,7 @@ With Ξ = 2θ, R = ∫ e^{2iφ} dm and the complex coefficients of the matrices 
     P = v₀(ā₀ + R ā₁) + v₁(ā₁ + R̄ ā₀),   Q = v₀(a₁ + R a₀) + v₁(a₀ + R̄ a₁),
     Ξ' = β [Im P + Im(Q e^{−iΞ})],
 
-a pure second harmonic in θ for every A and V.
+a pure second harmonic in θ for every A and V. Several heads add up in P and in Q.
 
 Source: "On the Diverse Dynamical Behaviors Arising in Deep Linear Transformers" (arXiv 2607.18584).
 """
@@ -13,13 +13,13 @@ Source: "On the Diverse Dynamical Behaviors Arising in Deep Linear Transformers"
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeGuard
 
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic.circle import (
-    A,
-    V,
     averaged,
     complex_coefficients,
     harmonics,
@@ -52,21 +52,35 @@ Xis = sp.MatrixSymbol("Xi", n, 1)
 C = sp.MatrixSymbol("C", n, 1)
 S = sp.MatrixSymbol("S", n, 1)
 
-PARAMETERS = (
-    Variable(A, "matrix", "score matrix"),
-    Variable(V, "matrix", "value matrix"),
-    Variable(beta, "real", "inverse temperature"),
-)
-(a0, a0_value), (a1, a1_value) = complex_coefficients(A)
-(v0, v0_value), (v1, v1_value) = complex_coefficients(V)
-COEFFICIENTS = ((a0, a0_value), (a1, a1_value), (v0, v0_value), (v1, v1_value))
 ORDER_PARAMETER = {Average(sp.exp(2 * sp.I * phi), phi): R, Average(sp.exp(-2 * sp.I * phi), phi): sp.conjugate(R)}
 
 CANONICAL = {"kuramoto_daido": (FIELD, Tokens())}
 
 
 def matches(field: object, law: object) -> bool:
-    return field == FIELD and law == Tokens()
+    return is_linear_on_circle(field) and law == Tokens()
+
+
+def is_linear_on_circle(field: object) -> TypeGuard[LinearAttention]:
+    """Whether a field is linear attention on the circle, with any number of heads."""
+    if not isinstance(field, LinearAttention) or not isinstance(field.heads, int):
+        return False
+    return field == replace(FIELD, heads=field.heads)
+
+
+def plane_parameters(field: LinearAttention) -> tuple[Variable, ...]:
+    """The parameters of a field, its matrices as 2×2 matrices."""
+    return tuple(replace(parameter, symbol=_in_plane(parameter.symbol)) for parameter in field.parameters)
+
+
+def coefficients(field: LinearAttention) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
+    """The complex coefficients of all matrices, a₀, a₁, v₀, v₁ head by head, each with its value."""
+    matrices = (parameter.symbol for parameter in plane_parameters(field) if parameter.shape)
+    return tuple(coefficient for matrix in matrices for coefficient in complex_coefficients(matrix))
+
+
+def _in_plane(symbol: sp.Basic) -> sp.Basic:
+    return sp.MatrixSymbol(symbol.name, 2, 2) if isinstance(symbol, sp.MatrixSymbol) else symbol
 
 
 def derive(field: LinearAttention, law: Tokens) -> Reduction:
@@ -94,9 +108,9 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
         field=field,
         law=law,
         state=(Variable(Xis, "phases", "doubled angles of the tokens"),),
-        parameters=PARAMETERS,
+        parameters=plane_parameters(field),
         definitions=(
-            *COEFFICIENTS,
+            *coefficients(field),
             *((relation.lhs, relation.rhs) for relation in (cosines, sines, order, p_value, q_value)),
         ),
         equations={Xis: phases},
@@ -130,7 +144,7 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
     derivation.define(
         "complex_coefficients",
         "Complex form of the matrices, X z = x₀ z + x₁ z̄",
-        *(sp.Eq(symbol, value, evaluate=False) for symbol, value in COEFFICIENTS),
+        *(sp.Eq(symbol, value, evaluate=False) for symbol, value in coefficients(field)),
     )
     waves = angle_harmonics(derivation["angle"].rhs)
     derivation.conclude(
@@ -147,7 +161,8 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
     )
     order = {value: key for key, value in ORDER_PARAMETER.items()}
     derivation.define("order_parameter", "Order parameter", sp.Eq(R, order[R], evaluate=False))
-    p_value, q_value = _mean_field(waves)
+    values = [symbol for symbol, _ in coefficients(field) if symbol.name.startswith("v")]
+    p_value, q_value = _mean_field(waves, values)
     derivation.conclude(
         "kuramoto_daido",
         "The doubled angle in the mean field",
@@ -163,9 +178,11 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
 
 
 def angle_equation(field: AttentionField) -> sp.Expr:
-    """θ' = ∫ w(s(x,y)) ⟨x^⊥, V y⟩ dm(y) of a field with unnormalised weights."""
-    weight = field.weight(field.score).subs(d, 2)
-    return Average(weight * Inner(x_perp, V * y), y)
+    """θ' = ∫ w(s(x,y)) ⟨x^⊥, V y⟩ dm(y) of a field with unnormalised weights, added up over its heads."""
+    terms = [
+        field.weight(head.score).subs(d, 2) * Inner(x_perp, _in_plane(head.value) * y) for head in field.attention_heads
+    ]
+    return sp.Add(*(Average(term, y) for term in terms))
 
 
 def circle_obstruction(field: AttentionField) -> sp.Expr:
@@ -173,7 +190,7 @@ def circle_obstruction(field: AttentionField) -> sp.Expr:
 
     For polynomial weights the highest harmonic, its coefficient in the averages e^{ikφ}; otherwise the whole velocity.
     """
-    if field.normalised or field.heads > 1:
+    if field.normalised or not isinstance(field.heads, int):
         return field.velocity()
     average = angle_equation(field)
     try:
@@ -189,16 +206,18 @@ def angle_harmonics(average: sp.Expr) -> dict[sp.Expr, sp.Expr]:
 
     Raises ValueError when the average is no trigonometric polynomial.
     """
-    values = {x: point(theta), x_perp: tangent(theta), y: point(phi), A: real_matrix(a0, a1), V: real_matrix(v0, v1)}
+    values = {x: point(theta), x_perp: tangent(theta), y: point(phi)}
+    for matrix in average.atoms(sp.MatrixSymbol) - values.keys():
+        values[matrix] = real_matrix(*(symbol for symbol, _ in complex_coefficients(matrix)))
     return harmonics(averaged(Components(2, values=values, angle=phi)(average)), theta)
 
 
-def _mean_field(waves: dict[sp.Expr, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
+def _mean_field(waves: dict[sp.Expr, sp.Expr], values: list[sp.Symbol]) -> tuple[sp.Expr, sp.Expr]:
     """P and Q from Ξ' = 2θ' = β (P − P̄)/2i + β (Q e^{−iΞ} − Q̄ e^{iΞ})/2i."""
     twice_mean, amplitude = (sp.expand(4 * sp.I * waves[j].xreplace(ORDER_PARAMETER) / beta) for j in (0, -2))
     # The terms of P − P̄ come in conjugate pairs; those with v₀, v₁ themselves are P.
-    half = [term for term in sp.Add.make_args(twice_mean) if {v0, v1} & set(sp.Mul.make_args(term))]
-    return sp.collect(sp.Add(*half), (v0, v1)), sp.collect(amplitude, (v0, v1))
+    half = [term for term in sp.Add.make_args(twice_mean) if set(values) & set(sp.Mul.make_args(term))]
+    return sp.collect(sp.Add(*half), values), sp.collect(amplitude, values)
 
 
 def _each(function: object, matrix: sp.MatrixExpr) -> ElementwiseApplyFunction:

@@ -20,15 +20,16 @@ from symbolic.laws import WrappedCauchy
 from symbolic.notation import Average, TimeDerivative, conjugate_parts, rate, without_parts
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions.kuramoto_daido import (
-    COEFFICIENTS,
     FIELD,
-    PARAMETERS,
     P,
     Q,
     R,
     Xi,
     circle_obstruction,
+    coefficients,
+    is_linear_on_circle,
     mean_field_derivation,
+    plane_parameters,
 )
 
 #: The index of a harmonic, and the moments Z_k = ∫ e^{ikΞ} dm.
@@ -55,9 +56,9 @@ def derive(field: AttentionField, law: WrappedCauchy) -> Reduction:
     Raises
     ------
     NotClosed, ClosureUndecided
-        For another field than linear attention with one head.
+        For another field than linear attention.
     """
-    if field != FIELD:
+    if not is_linear_on_circle(field):
         refuse(field, law, circle_instance(field), circle_obstruction(field))
     derivation = mean_field_derivation(field)
     derivation.name = "ott_antonsen"
@@ -119,8 +120,8 @@ def derive(field: AttentionField, law: WrappedCauchy) -> Reduction:
         field=field,
         law=law,
         state=(Variable(R, "disc", "order parameter of the doubled angle"),),
-        parameters=PARAMETERS,
-        definitions=(*COEFFICIENTS, (P, p_value.rhs), (Q, q_value.rhs)),
+        parameters=plane_parameters(field),
+        definitions=(*coefficients(field), (P, p_value.rhs), (Q, q_value.rhs)),
         equations={R: equation},
         assumptions=("the doubled angle has a wrapped Cauchy law", "|R| ≤ 1"),
         invariants=(Invariant("unit circle", "|R| = 1 is invariant: (|R|²)' has the factor 1 − |R|²"),),

@@ -27,14 +27,14 @@ from symbolic.notation import Mean, n, rate, without_parts
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import projective
 from symbolic.reductions.kuramoto_daido import (
-    COEFFICIENTS,
     FIELD,
-    PARAMETERS,
     P,
     Q,
     R,
     Xi,
+    coefficients,
     mean_field_derivation,
+    plane_parameters,
 )
 
 #: The mean field: a common frequency, and the force on e^{iΞ}.
@@ -109,9 +109,9 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
             Variable(alpha, "disc", "image of the centre under the Möbius map"),
             Variable(eta, "real", "angle by which the Möbius map rotates"),
         ),
-        parameters=(*PARAMETERS, Variable(psi, "phases", "angles of the constants w_k = e^{iψ_k}")),
+        parameters=(*plane_parameters(field), Variable(psi, "phases", "angles of the constants w_k = e^{iψ_k}")),
         definitions=(
-            *COEFFICIENTS,
+            *coefficients(field),
             *definitions,
             *((relation.lhs, relation.rhs) for relation in (p_value, q_value, frequency, force)),
         ),

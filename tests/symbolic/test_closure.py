@@ -50,6 +50,7 @@ CLOSED = [
     (LinearAttention(), SecondMoment()),
     (LinearAttention(heads=2), SecondMoment()),
     (LinearAttention(space=circle), WrappedCauchy()),
+    (LinearAttention(space=circle, heads=2), WrappedCauchy()),
     (LinearAttention(space=circle), Tokens()),
     (SoftmaxAttention(space=Sphere()), Tokens()),
 ]
@@ -131,7 +132,7 @@ def test_a_general_number_of_heads_is_that_number_of_heads():
 
 def test_undecided_is_said():
     with pytest.raises(ClosureUndecided, match="undecided") as refusal:
-        reduce(LinearAttention(space=circle, heads=2), WrappedCauchy())
+        reduce(SoftmaxAttention(space=Sphere(3)), AngularCentralGaussian())
     assert refusal.value.residual.has(V) or refusal.value.residual.free_symbols
 
 

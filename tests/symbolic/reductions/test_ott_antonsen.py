@@ -1,8 +1,10 @@
 """The circle: Kuramoto–Daido form, Ott–Antonsen equation, and Case 4 against the formulas of the paper."""
 
+import numpy as np
 import pytest
 import sympy as sp
 
+from numeric import compile_kernel, integrate
 from symbolic import LinearAttention, Sphere, Tokens, WrappedCauchy, find_invariants, reduce, specialise
 from symbolic.notation import without_parts
 
@@ -87,6 +89,21 @@ def test_order_parameter_of_tokens_obeys_the_mean_field():
         wave = sp.expand((z[0] - sp.I * z[1]) ** 2)
         derived = beta * (sp.im(definitions[_symbol("P")]) + sp.im(sp.expand(definitions[_symbol("Q")] * wave)))
         assert is_zero(2 * direct - derived)
+
+
+def test_heads_add_against_tokens():
+    """Two heads: R of a hundred tokens at wrapped Cauchy quantiles, integrated directly."""
+    start, random = 0.2 - 0.1j, np.random.default_rng(3)
+    reduced = compile_kernel(reduce(LinearAttention(space=Sphere(2), heads=2), WrappedCauchy()))
+    direct = compile_kernel(reduce(LinearAttention(space=Sphere(), heads=2), Tokens()))
+    parameters = {p.name: random.normal(size=p.shape) for p in reduced.parameters if p.shape} | {"beta": 0.7}
+    roots = np.exp(2j * np.pi * np.arange(100) / 100)
+    angles = np.angle((start + roots) / (1 + np.conj(start) * roots)) / 2
+    tokens = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    points = integrate(direct, {"X": tokens}, (0, 1), parameters).final["X"]
+    order = integrate(reduced, {"R": start}, (0, 1), parameters).final["R"]
+    # Both are integrated to 1e-10, and |R|^99 is far below that.
+    assert abs(np.mean((points[:, 0] + 1j * points[:, 1]) ** 2) - order) < 1e-8
 
 
 def _symbol(name):

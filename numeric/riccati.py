@@ -14,8 +14,9 @@ factor has as many columns as Σ(0) has eigenvalues above d ε times the largest
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,7 @@ from numeric.trajectory import Trajectory
 
 EPS = float(np.finfo(float).eps)
 
-#: Comparison steps before the search for a blow-up gives up. Where S has both signs, each step leaves a constant
-#: fraction of the distance to blow-up; 2000 of them are enough when the fraction is 0.98.
+#: Comparison steps before the search for a blow-up gives up; a few are enough near one, some more over long times.
 MAX_STEPS = 2000
 
 #: How far one step looks, in units of 1/|A|: even where e^{At} is bounded it has lost half of its digits there.
@@ -136,9 +136,10 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     - A = 0: 1/λ_max(LᵀSL), or never where that is not positive.
     - S ⪰ 0: λ_max(LᵀC(t)L) does not decrease; its root is bracketed by doubling t, then found by Brent's method. If A
       is Hurwitz, C tends to C∞ with AᵀC∞ + C∞A = −S, and λ_max(LᵀC∞L) < 1 proves that there is no root.
-    - S of both signs: with its positive part in place of S, C is not smaller. The root of that monotone problem is a
-      step that cannot pass the blow-up, and Σ is carried over it; then the same again from there. The steps shrink
-      geometrically towards a blow-up. If A is Hurwitz the limit of the larger C proves that none is ahead.
+    - S of both signs: C ⪯ C₊, where C₊ is C with the positive part of S in place of S, and C ⪯ tS + tD₊, where D₊ is
+      C with that of AᵀS + SA. The later root of λ_max(LᵀC₊L) = 1 and t λ_max(Lᵀ(S + D₊)L) = 1, both monotone problems,
+      is a step that cannot pass the blow-up. Σ is carried over it; then the same again from there, until steps are
+      lost in rounding. If A is Hurwitz the limit of C₊ proves that no blow-up is ahead.
 
     Every evaluation of C costs one exponential of a 2d × 2d matrix.
 
@@ -281,22 +282,29 @@ def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
 
 def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float:
     """The first t <= limit with λ_max(LᵀC(t)L) = 1, or infinity; `blow_up_time` describes the method."""
-    rates, vectors = np.linalg.eigh(S)
+    rates = np.linalg.eigvalsh(S)
     if L.shape[1] == 0 or rates[-1] <= _rounding(S):
         return math.inf
     if not A.any():
-        seen = _symmetric(L.T @ S @ L)
-        fastest = float(np.linalg.eigvalsh(seen)[-1])
+        fastest = _largest(L.T @ S @ L)
         time = 1 / fastest if fastest > _rounding(S) * np.linalg.norm(L) ** 2 else math.inf
         return time if time <= limit else math.inf
     monotone = rates[0] >= -_rounding(S)
-    larger = S if monotone else (vectors * np.maximum(rates, 0)) @ vectors.T
+    larger = S if monotone else _positive_part(S)
     hurwitz = np.linalg.eigvals(A).real.max() < -_rounding(A)
     if not (monotone or hurwitz or math.isfinite(limit)):
         raise ValueError(
             "horizon: is missing; expected a time to look up to, as S = c(B + Bᵀ) has eigenvalues of both signs and A "
             "is not Hurwitz"
         )
+    larger_slope = _positive_part(A.T @ S + S @ A)
+
+    def first_order(L: np.ndarray, time: float) -> float:
+        return _largest(_seen(A, larger, L, time)) - 1
+
+    def second_order(L: np.ndarray, time: float) -> float:
+        return time * max(_largest(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
+
     size = float(np.linalg.norm(A, 1))
     now = 0.0
     for _ in range(MAX_STEPS):
@@ -310,7 +318,11 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
                     "precision between blow-up and none; a horizon restricts the question"
                 )
         reach = min(limit - now, REACH / size)
-        step = _monotone_root(A, larger, L, reach)
+        start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))
+        step = _first_root(partial(first_order, L), start, reach)
+        if step is not None and not monotone:
+            second = _first_root(partial(second_order, L), start, reach)
+            step = None if second is None else max(step, second)
         if step is None:
             if reach == limit - now:
                 return math.inf
@@ -341,27 +353,25 @@ def _largest_ever(A: np.ndarray, S: np.ndarray, L: np.ndarray) -> tuple[float, f
     residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * _rounding(A) * float(
         np.linalg.norm(gramian)
     )
-    largest, weighted = (float(np.linalg.eigvalsh(_symmetric(L.T @ X @ L))[-1]) for X in (gramian, weight))
+    largest, weighted = (_largest(L.T @ X @ L) for X in (gramian, weight))
     return largest, residual * weighted + len(A) * EPS * abs(largest)
 
 
-def _monotone_root(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float | None:
-    """The t <= limit with λ_max(LᵀC(t)L) = 1 for S ⪰ 0, or None where there is none."""
+def _seen(A: np.ndarray, S: np.ndarray, L: np.ndarray, time: float) -> np.ndarray:
+    """LᵀC(t)L."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        seen = _symmetric(L.T @ _gramian(A, S, time)[1] @ L)
+    if not np.isfinite(seen).all():
+        raise ArithmeticError(
+            f"no blow-up was found before C(t) leaves the range of double precision, at t = {time:.6g} or earlier, "
+            "and none is excluded later; an earlier horizon restricts the question"
+        )
+    return seen
 
-    def excess(time: float) -> float:
-        if time == 0:
-            return -1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            seen = _symmetric(L.T @ _gramian(A, S, time)[1] @ L)
-        if not np.isfinite(seen).all():
-            raise ArithmeticError(
-                f"no blow-up was found before C(t) leaves the range of double precision, at t = {time:.6g} or earlier, "
-                "and none is excluded later; an earlier horizon restricts the question"
-            )
-        return float(np.linalg.eigvalsh(seen)[-1]) - 1
 
-    rate = float(np.linalg.norm(A, 1) + np.linalg.norm(S) * np.linalg.norm(L) ** 2)
-    low, high = 0.0, min(limit, 1 / rate)
+def _first_root(excess: Callable[[float], float], start: float, limit: float) -> float | None:
+    """The root up to the limit of a function that does not decrease and is negative at 0, or None."""
+    low, high = 0.0, min(limit, start)
     while excess(high) < 0:
         if high >= limit:
             return None
@@ -452,6 +462,17 @@ def _scalar(V: np.ndarray) -> float | None:
 def _rounding(matrix: np.ndarray) -> float:
     """What rounding does to the eigenvalues of a matrix: d ε times its norm."""
     return len(matrix) * EPS * float(np.linalg.norm(matrix))
+
+
+def _largest(matrix: np.ndarray) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    return float(np.linalg.eigvalsh(_symmetric(matrix))[-1])
+
+
+def _positive_part(matrix: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with zeros in place of its negative eigenvalues."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(eigenvalues, 0)) @ vectors.T
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numeric import riccati
     from numeric.integration import integrate
     from numeric.kernel import Argument, Kernel
     from numeric.kernels import compile_kernel, load_kernel, regenerate_kernels
@@ -23,6 +24,7 @@ __all__ = [
     "integrate",
     "load_kernel",
     "regenerate_kernels",
+    "riccati",
 ]
 
 _HOME = {
@@ -35,8 +37,12 @@ _HOME = {
     "regenerate_kernels": "numeric.kernels",
 }
 
+_MODULES = ("riccati",)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"numeric.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'numeric' has no attribute '{name}'")
     value = getattr(import_module(_HOME[name]), name)

@@ -25,7 +25,7 @@ def test_integrating_needs_no_sympy():
 
 @pytest.mark.parametrize("name", numeric.__all__)
 def test_every_name_is_reachable(name):
-    assert getattr(numeric, name).__name__ == name
+    assert getattr(numeric, name).__name__ in (name, f"numeric.{name}")
     assert name in dir(numeric)
 
 

@@ -1,0 +1,479 @@
+"""The Riccati equation of the covariance: its flow, its blow-up time, its equilibria.
+
+    Σ' = AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ
+
+For V = cI, S = c(B + Bᵀ) and Σ(0) = LLᵀ of any rank it is solved in closed form (derived and checked in
+`symbolic.normal_forms.bernoulli_solution`),
+
+    Σ(t) = e^{At} L (I − LᵀC(t)L)⁻¹ Lᵀ e^{Aᵀt},    C(t) = ∫₀ᵗ e^{Aᵀs} S e^{As} ds,
+
+up to the first time at which λ_max(LᵀC(t)L) = 1, where it blows up. For any other V the factor L is integrated. The
+factor has as many columns as Σ(0) has eigenvalues above d ε times the largest, with ε = 2.2e-16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import expm, solve_continuous_lyapunov, solve_triangular
+from scipy.optimize import brentq
+
+from numeric.exact import as_nested, to_real
+from numeric.inputs import check_values
+from numeric.integration import integrate
+from numeric.kernel import Argument
+from numeric.kernels import load_kernel
+from numeric.outcome import BlewUp, Finished
+from numeric.trajectory import Trajectory
+
+EPS = float(np.finfo(float).eps)
+
+#: Comparison steps before the search for a blow-up gives up; a few are enough near one, some more over long times.
+MAX_STEPS = 2000
+
+#: How far one step looks, in units of 1/|A|: even where e^{At} is bounded it has lost half of its digits there.
+REACH = 1e8
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A positive definite equilibrium, and its residual |AΣ + ΣAᵀ + ΣSΣ| relative to the size of the terms."""
+
+    Sigma: np.ndarray
+    residual: float
+
+
+def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
+    """Σ at the given times, where Σ' = AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ and Σ(0) = Sigma0.
+
+    Parameters
+    ----------
+    A, B, V
+        Real d × d matrices.
+    Sigma0
+        Symmetric positive semidefinite, of any rank.
+    times
+        One time, or increasing times, none negative.
+
+    Returns
+    -------
+    numpy.ndarray
+        Σ(t), exactly symmetric, of shape (d, d) for one time and (n, d, d) for n of them.
+
+    Raises
+    ------
+    ValueError
+        For inputs that do not fit, and for times at or beyond the blow-up, which the message names.
+    ArithmeticError
+        When, for V other than cI, the integration gives up.
+
+    Notes
+    -----
+    For V = cI the closed form carries the factor over steps of at most 2/|A|, so that neither e^{At} nor C loses
+    digits over long times. Equal spacings share one exponential of a 2d × 2d matrix; a step then costs O(d³). The
+    relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up at t*, which is the condition of the
+    problem. For any other V, `integrate` runs the kernel "gaussian_factor" with relative tolerance 1e-12.
+
+    Examples
+    --------
+    In dimension one with A = 0 it is 1/(1 − 2t), if V = B = 1 and Σ(0) = 1:
+
+    >>> flow([[0]], [[1]], [[1]], [[1]], [0, 0.25]).round(12).tolist()
+    [[[1.0]], [[2.0]]]
+    >>> flow([[0]], [[1]], [[1]], [[1]], 1)
+    Traceback (most recent call last):
+    ValueError: times: 1.0 is not before the blow-up at t = 0.5; expected earlier times
+    """
+    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    instants = _check_times(times)
+    L = _factor(Sigma)
+    scalar = _scalar(V)
+    if L.shape[1] == 0:
+        path = [L] * len(instants)
+    elif scalar is None:
+        path = _integrated_path(A, B, V, L, instants)
+    else:
+        path = _closed_path(A, scalar * (B + B.T), L, instants)
+    covariances = np.array([_symmetric(factor @ factor.T) for factor in path])
+    return covariances if isinstance(as_nested(times), list | tuple) else covariances[0]
+
+
+def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) -> float:
+    """The time at which the solution of Σ' = AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ, Σ(0) = Sigma0, blows up.
+
+    Parameters
+    ----------
+    A, B, V, Sigma0
+        As for `flow`.
+    horizon
+        Look for a blow-up up to this time only. Needed for V other than cI, and where S has eigenvalues of both
+        signs while A is not Hurwitz: then nothing here proves that there is no blow-up.
+
+    Returns
+    -------
+    float
+        For V = cI the time is right to rounding times its condition. Infinity means, without a horizon, that there is
+        never a blow-up, and with one, that there is none up to it. For any other V the time is the middle of the
+        bracket that `integrate` returns.
+
+    Raises
+    ------
+    ValueError
+        For inputs that do not fit, and when a horizon is needed.
+    ArithmeticError
+        When double precision cannot decide, as for a start at the threshold between blow-up and decay.
+
+    Notes
+    -----
+    For V = cI it is the first t with λ_max(LᵀC(t)L) = 1. Signs are decided up to d ε times the norm.
+
+    - S ⪯ 0: never.
+    - A = 0: 1/λ_max(LᵀSL), or never where that is not positive.
+    - S ⪰ 0: λ_max(LᵀC(t)L) does not decrease; its root is bracketed by doubling t, then found by Brent's method. If A
+      is Hurwitz, C tends to C∞ with AᵀC∞ + C∞A = −S, and λ_max(LᵀC∞L) < 1 proves that there is no root.
+    - S of both signs: C ⪯ C₊, where C₊ is C with the positive part of S in place of S, and C ⪯ tS + tD₊, where D₊ is
+      C with that of AᵀS + SA. The later root of λ_max(LᵀC₊L) = 1 and t λ_max(Lᵀ(S + D₊)L) = 1, both monotone problems,
+      is a step that cannot pass the blow-up. Σ is carried over it; then the same again from there, until steps are
+      lost in rounding. If A is Hurwitz the limit of C₊ proves that no blow-up is ahead.
+
+    Every evaluation of C costs one exponential of a 2d × 2d matrix.
+
+    Examples
+    --------
+    >>> identity, zero = [[1, 0], [0, 1]], [[0, 0], [0, 0]]
+    >>> blow_up_time(zero, [[1, 0], [0, 2]], identity, identity)
+    0.25
+
+    V and B of the same sign, but A Hurwitz and Σ(0) small:
+
+    >>> blow_up_time([[-2]], [[1]], [[1]], [[0.25]])
+    inf
+    """
+    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    limit = _check_horizon(horizon)
+    L = _factor(Sigma)
+    scalar = _scalar(V)
+    if scalar is not None:
+        return _blow_up(A, scalar * (B + B.T), L, limit)
+    if horizon is None:
+        raise ValueError("horizon: is missing; expected a time to look up to, as V is not a multiple of the identity")
+    if L.shape[1] == 0:
+        return math.inf
+    outcome = _integrated(A, B, V, L, np.array([limit])).outcome
+    return sum(outcome.bracket) / 2 if isinstance(outcome, BlewUp) else math.inf
+
+
+def equilibrium(A: Any, B: Any, V: Any) -> Equilibrium:
+    """The positive definite Σ with AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ = 0, for V = cI.
+
+    Its inverse X solves the linear equation AᵀX + XA = −S, S = c(B + Bᵀ), by the Bartels–Stewart method in O(d³). No
+    two eigenvalues of A may sum to zero; then X is unique. Where it is positive definite, the flow linearised at Σ
+    has the spectrum of the sums of two eigenvalues of −A: Σ is stable if all eigenvalues of A have positive real
+    parts.
+
+    Raises
+    ------
+    ValueError
+        For V other than cI, when A and −A share an eigenvalue, and when X is not positive definite.
+
+    Examples
+    --------
+    In dimension one, 2aσ + 2bvσ² = 0:
+
+    >>> equilibrium([[3]], [[2]], [[-1]]).Sigma.round(12).tolist()
+    [[1.5]]
+    """
+    A, B, V = _check_matrices(A, B, V)
+    scalar = _scalar(V)
+    if scalar is None:
+        raise ValueError("V: is not a multiple of the identity; expected V = cI, the only case in closed form")
+    S = scalar * (B + B.T)
+    eigenvalues = np.linalg.eigvals(A)
+    sums = np.abs(eigenvalues[:, None] + eigenvalues)
+    i, j = np.unravel_index(np.argmin(sums), sums.shape)
+    if sums[i, j] <= _rounding(A):
+        raise ValueError(
+            f"A: the eigenvalues {eigenvalues[i]:.6g} and {eigenvalues[j]:.6g} sum to zero, so that A and -A share "
+            "one; expected none shared, as AᵀX + XA = -S then has no unique solution"
+        )
+    X = _symmetric(solve_continuous_lyapunov(A.T, -S))
+    lowest = float(np.linalg.eigvalsh(X)[0])
+    if lowest <= _rounding(X):
+        raise ValueError(
+            f"A, B, V: the solution X of AᵀX + XA = -c(B + Bᵀ) has the eigenvalue {lowest:.6g}; expected all of them "
+            "positive, as otherwise no equilibrium is positive definite"
+        )
+    Sigma = _symmetric(np.linalg.inv(X))
+    linear, quadratic = A @ Sigma, Sigma @ S @ Sigma
+    size = 2 * np.linalg.norm(linear) + np.linalg.norm(quadratic)
+    return Equilibrium(Sigma, float(np.linalg.norm(linear + linear.T + quadratic) / size))
+
+
+# The closed form
+
+
+def _gramian(A: np.ndarray, S: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """e^{At} and C(t), from a block exponential (Van Loan) over a time of at most 1/|A|, doubled from there.
+
+    Over longer times the block exponential would contain e^{−Aᵀt}, and C would be a difference of large numbers.
+    """
+    d = len(A)
+    doublings = max(0, math.ceil(math.log2(max(float(np.linalg.norm(A, 1)) * time, 1))))
+    step = time / 2**doublings
+    size = np.linalg.norm(S, 1) or 1.0
+    block = expm(np.block([[-step * A.T, S / size], [np.zeros((d, d)), step * A]]))
+    E = block[d:, d:]
+    C = _symmetric(E.T @ block[:d, d:]) * (size * step)
+    for _ in range(doublings):
+        C = _symmetric(C + E.T @ C @ E)
+        E = E @ E
+    return E, C
+
+
+def _advance(L: np.ndarray, E: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """The factor E L R⁻ᵀ, where RRᵀ = I − LᵀCL; LinAlgError where that matrix is not positive definite."""
+    root = np.linalg.cholesky(_symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
+    return solve_triangular(root, (E @ L).T, lower=True).T
+
+
+def _steps(A: np.ndarray, S: np.ndarray, time: float) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many steps of at most 2/|A| make up the time, and E and C for one of them."""
+    count = max(1, math.ceil(float(np.linalg.norm(A, 1)) * time / 2))
+    return count, *_gramian(A, S, time / count)
+
+
+def _closed_path(A: np.ndarray, S: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+    last = float(times[-1])
+    blow_up = _blow_up(A, S, L, last)
+    if last >= blow_up:
+        raise _too_late(times, blow_up)
+    path = [L] if times[0] == 0 else []
+    for number, spacing in _spacings(times if times[0] == 0 else np.concatenate([[0.0], times])):
+        count, E, C = _steps(A, S, spacing)
+        for _ in range(number):
+            try:
+                for _ in range(count):
+                    L = _advance(L, E, C)
+            except np.linalg.LinAlgError:  # the last time is within rounding of the blow-up
+                raise _too_late(times, last) from None
+            path.append(L)
+    return path
+
+
+def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
+    """Runs of spacings that are equal up to the rounding of the times, as (how many, spacing)."""
+    gaps = np.diff(times)
+    start = 0
+    while start < len(gaps):
+        stop = start + 1
+        while stop < len(gaps) and abs(gaps[stop] - gaps[start]) <= 8 * EPS * times[-1]:
+            stop += 1
+        yield stop - start, float(times[stop] - times[start]) / (stop - start)
+        start = stop
+
+
+# Blow-up
+
+
+def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float:
+    """The first t <= limit with λ_max(LᵀC(t)L) = 1, or infinity; `blow_up_time` describes the method."""
+    rates = np.linalg.eigvalsh(S)
+    if L.shape[1] == 0 or rates[-1] <= _rounding(S):
+        return math.inf
+    if not A.any():
+        fastest = _largest(L.T @ S @ L)
+        time = 1 / fastest if fastest > _rounding(S) * np.linalg.norm(L) ** 2 else math.inf
+        return time if time <= limit else math.inf
+    monotone = rates[0] >= -_rounding(S)
+    larger = S if monotone else _positive_part(S)
+    hurwitz = np.linalg.eigvals(A).real.max() < -_rounding(A)
+    if not (monotone or hurwitz or math.isfinite(limit)):
+        raise ValueError(
+            "horizon: is missing; expected a time to look up to, as S = c(B + Bᵀ) has eigenvalues of both signs and A "
+            "is not Hurwitz"
+        )
+    larger_slope = _positive_part(A.T @ S + S @ A)
+
+    def first_order(L: np.ndarray, time: float) -> float:
+        return _largest(_seen(A, larger, L, time)) - 1
+
+    def second_order(L: np.ndarray, time: float) -> float:
+        return time * max(_largest(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
+
+    size = float(np.linalg.norm(A, 1))
+    now = 0.0
+    for _ in range(MAX_STEPS):
+        if hurwitz:
+            largest, error = _largest_ever(A, larger, L)
+            if largest + error < 1:
+                return math.inf
+            if monotone and largest - error <= 1 and math.isinf(limit):
+                raise ArithmeticError(
+                    f"λ_max(LᵀC∞L) = {largest:.15g} with an error of {error:.1g}, too close to 1 to decide in double "
+                    "precision between blow-up and none; a horizon restricts the question"
+                )
+        reach = min(limit - now, REACH / size)
+        start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))
+        step = _first_root(partial(first_order, L), start, reach)
+        if step is not None and not monotone:
+            second = _first_root(partial(second_order, L), start, reach)
+            step = None if second is None else max(step, second)
+        if step is None:
+            if reach == limit - now:
+                return math.inf
+            if monotone or not hurwitz:
+                raise ArithmeticError(
+                    f"no blow-up was found up to t = {now + reach:.6g}, and none is excluded later; an earlier horizon "
+                    "restricts the question"
+                )
+            step = 1 / size
+        if monotone:
+            return step
+        if step <= 4 * EPS * now:
+            return now
+        try:
+            count, E, C = _steps(A, S, step)
+            for _ in range(count):
+                L = _advance(L, E, C)
+        except np.linalg.LinAlgError:  # singular up to rounding: the step has arrived
+            return now + step
+        now += step
+    raise ArithmeticError(f"the search for a blow-up did not get beyond t = {now:.15g} in {MAX_STEPS} steps")
+
+
+def _largest_ever(A: np.ndarray, S: np.ndarray, L: np.ndarray) -> tuple[float, float]:
+    """λ_max(LᵀC∞L) for A Hurwitz, with a bound of its error: AᵀY + YA = −I bounds C∞'s by |residual| Y."""
+    gramian = _symmetric(solve_continuous_lyapunov(A.T, -S))
+    weight = _symmetric(solve_continuous_lyapunov(A.T, -np.eye(len(A))))
+    residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * _rounding(A) * float(
+        np.linalg.norm(gramian)
+    )
+    largest, weighted = (_largest(L.T @ X @ L) for X in (gramian, weight))
+    return largest, residual * weighted + len(A) * EPS * abs(largest)
+
+
+def _seen(A: np.ndarray, S: np.ndarray, L: np.ndarray, time: float) -> np.ndarray:
+    """LᵀC(t)L."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        seen = _symmetric(L.T @ _gramian(A, S, time)[1] @ L)
+    if not np.isfinite(seen).all():
+        raise ArithmeticError(
+            f"no blow-up was found before C(t) leaves the range of double precision, at t = {time:.6g} or earlier, "
+            "and none is excluded later; an earlier horizon restricts the question"
+        )
+    return seen
+
+
+def _first_root(excess: Callable[[float], float], start: float, limit: float) -> float | None:
+    """The root up to the limit of a function that does not decrease and is negative at 0, or None."""
+    low, high = 0.0, min(limit, start)
+    while excess(high) < 0:
+        if high >= limit:
+            return None
+        low, high = high, min(2 * high, limit)
+    return float(brentq(excess, low, high, xtol=EPS * high, rtol=4 * EPS))
+
+
+# Any V
+
+
+def _integrated(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> Trajectory:
+    zero = np.zeros(len(A))
+    trajectory = integrate(
+        load_kernel("gaussian_factor"),
+        {"mu": zero, "L": L},
+        (0, times[-1]),
+        {"A": A, "B": B, "V": V, "b": zero},
+        rtol=1e-12,
+        atol=1e-14 * float(np.abs(L).max()),
+        t_eval=times.tolist(),
+    )
+    if not isinstance(trajectory.outcome, BlewUp | Finished):
+        raise ArithmeticError(f"the factored flow {trajectory.outcome}")
+    return trajectory
+
+
+def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+    if times[-1] == 0:
+        return [L]
+    trajectory = _integrated(A, B, V, L, times)
+    if isinstance(trajectory.outcome, BlewUp):
+        raise _too_late(times, sum(trajectory.outcome.bracket) / 2)
+    return list(trajectory["L"])
+
+
+# Inputs
+
+
+def _check_matrices(A: Any, B: Any, V: Any, *Sigma0: Any) -> list[np.ndarray]:
+    names = ["A", "B", "V"]
+    arguments = [Argument(name, ("d", "d"), "matrix") for name in names]
+    if Sigma0:
+        arguments.append(Argument("Sigma0", ("d", "d"), "covariance"))
+    values = {argument.name: value for argument, value in zip(arguments, (A, B, V, *Sigma0), strict=True)}
+    return list(check_values(("arguments", arguments, values))[0].values())
+
+
+def _check_times(times: Any) -> np.ndarray:
+    nested = as_nested(times)
+    try:
+        checked = np.array([float(to_real(t)) for t in (nested if isinstance(nested, list | tuple) else [nested])])
+    except (TypeError, ValueError, ArithmeticError):
+        raise ValueError(f"times: {times!r} are not numbers; expected a time or a sequence of times") from None
+    if not (len(checked) and np.isfinite(checked).all() and checked[0] >= 0 and (np.diff(checked) > 0).all()):
+        raise ValueError(f"times: {times!r} do not increase from 0 or later; expected finite increasing times >= 0")
+    return checked
+
+
+def _check_horizon(horizon: Any) -> float:
+    if horizon is None:
+        return math.inf
+    try:
+        limit = float(to_real(horizon))
+    except (TypeError, ValueError, ArithmeticError):
+        limit = math.nan
+    if not 0 < limit < math.inf:
+        raise ValueError(f"horizon: {horizon!r} is no positive finite time; expected one, or None")
+    return limit
+
+
+def _too_late(times: np.ndarray, blow_up: float) -> ValueError:
+    first = times[np.argmax(times >= blow_up)] if times[-1] >= blow_up else times[-1]
+    return ValueError(f"times: {first} is not before the blow-up at t = {blow_up:.15g}; expected earlier times")
+
+
+def _factor(Sigma: np.ndarray) -> np.ndarray:
+    """L with LLᵀ = Σ and as many columns as Σ has eigenvalues above d ε times the largest."""
+    eigenvalues, vectors = np.linalg.eigh(_symmetric(Sigma))
+    kept = eigenvalues > len(Sigma) * EPS * max(eigenvalues[-1], 0)
+    return vectors[:, kept] * np.sqrt(eigenvalues[kept])
+
+
+def _scalar(V: np.ndarray) -> float | None:
+    """c where V = cI exactly, None otherwise."""
+    return float(V[0, 0]) if np.array_equal(V, V[0, 0] * np.eye(len(V))) else None
+
+
+def _rounding(matrix: np.ndarray) -> float:
+    """What rounding does to the eigenvalues of a matrix: d ε times its norm."""
+    return len(matrix) * EPS * float(np.linalg.norm(matrix))
+
+
+def _largest(matrix: np.ndarray) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    return float(np.linalg.eigvalsh(_symmetric(matrix))[-1])
+
+
+def _positive_part(matrix: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with zeros in place of its negative eigenvalues."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(eigenvalues, 0)) @ vectors.T
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return (matrix + matrix.T) / 2

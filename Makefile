@@ -1,5 +1,6 @@
 # make run    derive the equations and check every claim
 # make test   lint, type-check and test
+# make bench  compare with what else could be used, and write benchmarks/RESULTS.md
 # make clean  remove the environment and everything built
 # Each needs only make and Python >= 3.11, and installs what it uses into .venv once.
 
@@ -11,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: run test clean
+.PHONY: run test bench clean
 .DELETE_ON_ERROR:
 
 run: .venv/run.stamp
@@ -23,6 +24,9 @@ test: .venv/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
+
+bench: .venv/run.stamp
+	$(BIN)/python benchmarks/bench_digits.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks

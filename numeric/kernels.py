@@ -35,7 +35,8 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         z' = F(z; parameters), with definitions; which operations have array code is documented in
         `symbolic.printing.translate`.
     backend
-        "numpy" for double precision, "mpmath" for object arrays at the current mpmath precision.
+        "numpy" for double precision; "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
+        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from numeric.backends.gmpy2 import to_mpmath
 from numeric.integrators.majorant import Majorant, power_of_two
 from numeric.integrators.pole import pole_ahead, square_norm
 from numeric.layout import Layout
@@ -40,10 +41,17 @@ class Approach:
         self.estimates: deque[Any] = deque(maxlen=ESTIMATES)
 
     def outcome(self, coefficients: np.ndarray, fit: Majorant, time: Any) -> BlewUp | None:
-        """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets."""
+        """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets.
+
+        The coefficients are gmpy2's numbers; they are converted where they are needed, which is near a blow-up only.
+        """
         passed = time - self.start
         radius = power_of_two(fit.log2_radius)
-        if radius > 2 * NEAR * passed or not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
+        if radius > 2 * NEAR * passed:
+            self.estimates.clear()
+            return None
+        coefficients = to_mpmath(coefficients)
+        if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
             self.estimates.clear()
             return None
         name, block = self.layout.largest(coefficients[-1])

@@ -10,6 +10,11 @@ K = log(1/eps)/p, with p between 1 and 2.
 Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
 digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
 state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added.
+
+Numbers. Recurrences and polynomials are evaluated with gmpy2's numbers, all else with mpmath's, which are what users
+get; both have the same precision, so that conversions are exact. An inner product sum_j a_j b_{k-j} rounds every
+product to 2^-prec of itself, where mpmath rounds the sum once. That adds at most half of what the factors, rounded
+themselves, contribute in either case, which the digits carried for rounding cover.
 """
 
 from __future__ import annotations
@@ -18,16 +23,18 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, repeat
+from operator import mul
 from typing import Any
 
+import gmpy2
 import mpmath
 import numpy as np
 
-from numeric.backends.mpmath import arithmetic
+from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
 from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
 from numeric.integrators.majorant import log2_size, majorant, power_of_two
-from numeric.integrators.pole import powers
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
@@ -158,22 +165,18 @@ def taylor_steps(
     order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
-    parameters = real_arrays(problem.kernel.parameters, problem.parameters)
+    with _gmpy2_precision():
+        parameters = [from_mpmath(array) for array in real_arrays(problem.kernel.parameters, problem.parameters)]
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
     # size, so that it cannot where the flow rotates them.
     rng = random.Random(0)
     signs = [rng.choice((-1, 1)) for _ in flat]
     time = problem.start
     for _ in range(MAX_STEPS):
-        try:
-            coefficients = _stack(problem.kernel.series(order, *layout.split(flat), *parameters, arithmetic))
-            defined = all(map(mpmath.isfinite, coefficients[-1]))
-        except ZeroDivisionError:
-            defined = False
-        if not defined:
+        coefficients, sizes = _coefficients(problem.kernel, order, layout.split(flat), parameters)
+        if not sizes:
             yield StepLimit(time, "the right-hand side is not defined there")
             return
-        sizes = [log2_size(size) for size in np.abs(coefficients).max(axis=1)]
         fit = majorant(sizes)
 
         blow_up = approach.outcome(coefficients, fit, time)
@@ -211,6 +214,27 @@ def taylor_steps(
     yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
 
 
+def _gmpy2_precision() -> Any:
+    """A scope in which gmpy2 works as precisely as mpmath, and division by zero is an error in it too."""
+    return gmpy2.context(precision=mpmath.mp.prec, trap_divzero=True)
+
+
+def _coefficients(
+    kernel: Kernel, order: int, state: Sequence[Any], parameters: Sequence[Any]
+) -> tuple[np.ndarray, list[float]]:
+    """The Taylor coefficients, orders x components of the flat state, as gmpy2's numbers, and log2 of each order's
+    largest entry. Both are empty where the right-hand side is not defined."""
+    with _gmpy2_precision():
+        try:
+            series = kernel.series(order, *map(from_mpmath, state), *parameters, arithmetic)
+            coefficients = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
+        except ZeroDivisionError:
+            return np.empty(0), []
+        if not all(map(gmpy2.is_finite, coefficients[-1])):
+            return np.empty(0), []
+        return coefficients, [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
+
+
 def _stack(series: Sequence[Sequence[Any]]) -> np.ndarray:
     """The coefficients of all real state arrays as one array: orders x components of the flat state."""
     return np.concatenate(
@@ -220,10 +244,16 @@ def _stack(series: Sequence[Sequence[Any]]) -> np.ndarray:
 
 def _piece(components: Sequence[Sequence[Any]], start: Any, end: Any) -> Piece:
     def evaluate(time: Any) -> np.ndarray:
-        monomials = powers(time - start, len(components[0]))
-        return np.array([mpmath.fdot(series, monomials) for series in components], dtype=object)
+        return _polynomials(components, time - start)
 
     return Piece(start, end, evaluate, evaluate(end))
+
+
+def _polynomials(components: Sequence[Sequence[Any]], h: Any) -> np.ndarray:
+    """The values at h of polynomials with these coefficients."""
+    with _gmpy2_precision():
+        monomials = list(accumulate(repeat(from_mpmath(h), len(components[0]) - 1), mul, initial=gmpy2.mpfr(1)))
+        return to_mpmath(np.array([dot(series, monomials) for series in components], dtype=object))
 
 
 def _term_digits(local_digits: int) -> int:
@@ -242,6 +272,7 @@ def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: floa
     if log2_size(np.abs(piece.final).max()) >= log2_least:
         return False
     step = piece.end - piece.start
-    monomials = powers(step, len(components[0]) - 1)
-    slopes = [mpmath.fdot([k * c for k, c in enumerate(series)][1:], monomials) for series in components]
+    with _gmpy2_precision():
+        derivatives = [[k * c for k, c in enumerate(series)][1:] for series in components]
+    slopes = _polynomials(derivatives, step)
     return log2_size(max(map(abs, slopes)) * step * PART) < log2_least

@@ -3,6 +3,7 @@
 import copy
 from fractions import Fraction
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -237,10 +238,11 @@ def test_arrays_of_mpmath_numbers(kernels):
         assert x.final["X"][0, 0] == x["X"][1, 0, 0]
 
 
-def test_kernels_of_the_mpmath_backend_need_no_digits(kernels):
+@pytest.mark.parametrize("backend", ["gmpy2", "mpmath"])
+def test_kernels_of_backends_of_any_precision_need_no_digits(kernels, backend):
     from dataclasses import replace
 
-    trajectory = integrate(replace(kernels.square, backend="mpmath"), {"x": 1}, (0, "1/2"), {})
+    trajectory = integrate(replace(kernels.square, backend=backend), {"x": 1}, (0, "1/2"), {})
     with exactly(50):
         assert abs(trajectory.final["x"] - 2) < mpmath.mpf(10) ** -50
 
@@ -248,7 +250,7 @@ def test_kernels_of_the_mpmath_backend_need_no_digits(kernels):
 def test_results_do_not_depend_on_the_precision_around(kernels):
     finals = []
     for digits in (5, 80):
-        with mpmath.workdps(digits):
+        with mpmath.workdps(digits), gmpy2.context(precision=4 * digits):
             finals.append(integrate(kernels.square, {"x": "1/3"}, (0, 1), {}, digits=30).final["x"])
     assert finals[0] == finals[1]
 
@@ -263,7 +265,7 @@ def test_precision_is_restored_when_something_fails(kernels, where):
     def fail(*arguments):
         raise Trouble
 
-    before = mpmath.mp.prec
+    before = mpmath.mp.prec, gmpy2.get_context().precision
     kernel = replace(kernels.square, series=fail) if where == "series" else kernels.square
     with pytest.raises((Trouble, ValueError)):
         integrate(
@@ -274,7 +276,7 @@ def test_precision_is_restored_when_something_fails(kernels, where):
             digits=50,
             events=fail if where == "event" else (),
         )
-    assert mpmath.mp.prec == before
+    assert (mpmath.mp.prec, gmpy2.get_context().precision) == before
 
 
 def test_inputs_are_not_mutated(kernels):

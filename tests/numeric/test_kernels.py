@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cache
 from math import factorial
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from numeric import Kernel, backends, compile_kernel, load_kernel, regenerate_kernels
+from numeric.backends import gmpy2 as gmpy2_backend
 from numeric.backends.mpmath import arithmetic
 from symbolic import canonical_reductions
 from symbolic.derivation import Derivation
@@ -301,6 +303,41 @@ def test_series_in_doubles_agrees_with_many_digits(name):
             assert all(isinstance(entry, mpmath.mpf) for array in many for entry in np.ravel(array))
             # Coefficients grow, and cancellations among them cost a few of the 16 digits.
             assert difference(few, many) < 1e-10
+
+
+@every_reduction
+def test_gmpy2_agrees_with_mpmath(name):
+    point = random_point(name, 4)
+    used, fast = kernel(name, "mpmath"), backends.load("gmpy2")
+    with mpmath.workdps(50), gmpy2.context(precision=mpmath.mp.prec):
+        given = in_mpmath(point)
+        rates = kernel(name, "gmpy2").rhs(*given)
+        assert not any(isinstance(entry, float | complex) for rate in rates for entry in np.ravel(rate))
+        back = [np.ravel(gmpy2_backend.to_mpmath(rate)) for rate in rates]
+        assert difference(back, used.rhs(*given)) < mpmath.mpf(10) ** -45
+        parts = real_parts(name, given)
+        lists = used.series(9, *parts, arithmetic)
+        others = used.series(9, *map(gmpy2_backend.from_mpmath, parts), fast)
+        for expected, found in zip(lists, others, strict=True):
+            # Coefficients grow, and cancellations among them cost a few of the 50 digits.
+            assert difference(map(gmpy2_backend.to_mpmath, found), expected) < mpmath.mpf(10) ** -42
+
+
+def test_conversion_to_gmpy2_and_back_is_exact():
+    with mpmath.workdps(70), gmpy2.context(precision=mpmath.mp.prec):
+        third = mpmath.mpf(1) / 3
+        numbers = [third, -third * mpmath.mpf(2) ** 5000, third / mpmath.mpf(10) ** 3000, mpmath.mpf(0), mpmath.mpf(8)]
+        for number in (*numbers, mpmath.inf, -mpmath.inf, mpmath.mpc(third, -7)):
+            assert gmpy2_backend.to_mpmath(gmpy2_backend.from_mpmath(number)) == number
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_squares_are_products(count):
+    with gmpy2.context(precision=100):
+        a = [gmpy2.mpfr(3 * j * j - 5 * j + 2) for j in range(count)]
+        used = backends.load("gmpy2")
+        for k in range(count):
+            assert used.convolve(a, a, k) == used.convolve(a, list(a), k)
 
 
 def test_series_of_quadratic_growth():

@@ -6,6 +6,12 @@ equiangular under every weighting w:
     ρ' = 2 q (1 − ρ)(1 + (n − 1)ρ),    q = w(ρ) / n  or, normalised,  q = w(ρ) / (w(1) + (n − 1) w(ρ)),
 
 w(c) being the weight of two tokens with inner product c. All tokens meet at ρ = 1.
+
+>>> from symbolic import Equiangular, LinearAttention, Sphere, reduce
+>>> from symbolic.fields import beta, x, y
+>>> from symbolic.notation import Inner
+>>> list(reduce(LinearAttention(score=beta * Inner(x, y), space=Sphere()), Equiangular()).equations)
+[rho]
 """
 
 from __future__ import annotations

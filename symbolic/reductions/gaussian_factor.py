@@ -3,6 +3,10 @@
     μ' = W μ + c,    L' = W L,    W = A + V L Lᵀ B.
 
 L is d × r, so the rank of Σ never exceeds r and Σ stays positive semidefinite whatever the rounding.
+
+>>> from symbolic import Gaussian, reduce, SoftmaxAttention
+>>> reduce(SoftmaxAttention(feed_forward='affine'), Gaussian(factored=True)).equations
+{mu: W*mu + c, L: W*L}
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@
 
 W and c the parts of the affine field v(x) = W x + c, which depend on μ and Σ. Every token moves by the same map,
 x(t) = G(t) x(0) + g(t), and the rank of Σ is that of Σ₀ because G stays invertible.
+
+>>> from symbolic import GaussianOrbit, reduce, SoftmaxAttention
+>>> reduce(SoftmaxAttention(feed_forward='affine'), GaussianOrbit()).equations
+{G: W*G, g: W*g + c}
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ With weights w_i constant, every component moves as a Gaussian in the field of t
     μ_i' = W μ_i,    Σ_i' = W Σ_i + Σ_i Wᵀ,    W = β V M Aᵀ,    M = Σ_i w_i (Σ_i + μ_i μ_iᵀ).
 
 Softmax attention does not keep them.
+
+>>> from symbolic import GaussianMixture, LinearAttention, reduce
+>>> reduce(LinearAttention(), GaussianMixture(components=2)).equations
+{mu_1: W*mu_1, mu_2: W*mu_2, Sigma_1: Sigma_1*W.T + W*Sigma_1, Sigma_2: Sigma_2*W.T + W*Sigma_2}
 """
 
 from __future__ import annotations

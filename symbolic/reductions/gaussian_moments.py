@@ -3,6 +3,10 @@
     μ' = (A + V)μ + VΣBμ + b,    Σ' = AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ,    rank Σ conserved.
 
 Source: "Reachability and asymptotics of Gaussian Transformer dynamics" (arXiv 2606.07600).
+
+>>> from symbolic import Gaussian, reduce, SoftmaxAttention
+>>> reduce(SoftmaxAttention(feed_forward='affine'), Gaussian()).equations
+{mu: W*mu + c, Sigma: Sigma*W.T + W*Sigma}
 """
 
 from __future__ import annotations

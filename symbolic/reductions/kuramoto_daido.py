@@ -8,6 +8,10 @@ With Ξ = 2θ, R = ∫ e^{2iφ} dm and the complex coefficients of the matrices 
 a pure second harmonic in θ for every A and V. Several heads add up in P and in Q.
 
 Source: "On the Diverse Dynamical Behaviors Arising in Deep Linear Transformers" (arXiv 2607.18584).
+
+>>> from symbolic import LinearAttention, reduce, Sphere, Tokens
+>>> reduce(LinearAttention(space=Sphere(2)), Tokens()).equations
+{Xi: (-beta*re(Q))*S + (beta*im(P))*1 + (beta*im(Q))*C}
 """
 
 from __future__ import annotations

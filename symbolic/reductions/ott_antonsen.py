@@ -5,6 +5,10 @@
 P and Q as in the Kuramoto–Daido reduction: the circle |R| = 1 is invariant.
 
 Source: "On the Diverse Dynamical Behaviors Arising in Deep Linear Transformers" (arXiv 2607.18584).
+
+>>> from symbolic import LinearAttention, reduce, Sphere, WrappedCauchy
+>>> reduce(LinearAttention(space=Sphere(2)), WrappedCauchy()).equations
+{R: I*R*beta*im(P) + beta*(Q - R**2*conjugate(Q))/2}
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ direction of a solution of z' = W z, and all of them are moved by the same matri
     W = β V M Aᵀ,    M = (1/n) Σ G x_k(0) x_k(0)ᵀ Gᵀ / |G x_k(0)|².
 
 G acts as an element of the projective group: G and c G move the tokens alike.
+
+>>> from symbolic import LinearAttention, reduce, Sphere, Tokens
+>>> reduce(LinearAttention(space=Sphere()), Tokens(moved_by_group=True)).equations
+{G: W*G}
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
     M' = W M + M Wᵀ,    M = ∫ x xᵀ dm,    W = β V M Aᵀ for one head.
 
 Other fields do not close on M: two laws with the same M have different M'.
+
+>>> from symbolic import LinearAttention, reduce, SecondMoment
+>>> reduce(LinearAttention(), SecondMoment()).equations
+{M: M*W.T + W*M}
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ Row i of X is token i. With the matrix of scores S_ij = s(x_i, x_j) and weights 
 and on the sphere X' = U − ⟨x_i, u_i⟩ x_i row by row. Linear weights need no n × n matrix:
 
     U = X Wᵀ,   W = β V M Aᵀ,   M = XᵀX / n.
+
+>>> from symbolic import ExponentialAttention, reduce, Sphere, Tokens
+>>> reduce(ExponentialAttention(space=Sphere()), Tokens()).equations
+{X: -(HadamardProduct(r*1, X)) + U}
 """
 
 from __future__ import annotations

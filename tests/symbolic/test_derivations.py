@@ -1,5 +1,6 @@
 """Every derivation verifies, and a wrong sign anywhere in a conclusion is found and named."""
 
+import doctest
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import sympy as sp
 
 from symbolic import canonical_reductions
 from symbolic.derivation import Derivation, StepFailed
+from symbolic.reductions import modules
 
 REDUCTIONS = canonical_reductions()
 
@@ -30,6 +32,13 @@ def test_the_graph_leads_from_definitions_to_the_equations(derivations, name):
     assert steps == set(derivations[name].steps)
     roots = [key for key, degree in graph.in_degree() if degree == 0]
     assert "field" in roots
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.rpartition(".")[2])
+def test_every_reduction_is_documented_by_an_example(module):
+    """The doctests of all modules are run; here only that there is one, with its result."""
+    tests = doctest.DocTestFinder(exclude_empty=True).find(module)
+    assert any(example.want for test in tests for example in test.examples)
 
 
 def flipped_signs(expression: sp.Basic) -> Iterator[sp.Basic]:

@@ -1,8 +1,8 @@
 """Fifty digits of a reduced orbit: `integrate(..., digits=50)` against mpmath.odefun at the same true error.
 
 Both sides run the same generated kernels on the same numbers, odefun on the real components of the state. Their true
-errors, against our run with 80 digits, are asserted to be below 10^-50 before a ratio is measured. Repetitions alternate
-between the sides, so that a busy machine slows both.
+errors, against our run with 80 digits, are asserted to be below 10^-50 before a ratio is measured. Repetitions
+alternate between the sides, so that a busy machine slows both.
 
     python benchmarks/bench_digits.py            writes RESULTS.md beside this file
 """

@@ -100,9 +100,10 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
             raise ClosureUndecided(field, law, field.velocity(), why)
         refuse(field, law, circle_instance(field, sp.pi), field.velocity())
     plane = field.space.dimension == 2
-    derivation = mean_field_derivation(field) if plane else Derivation("angular_central_gaussian")
-    derivation.name = "angular_central_gaussian"
-    if not plane:
+    derivation = Derivation("angular_central_gaussian")
+    if plane:
+        derivation.include(mean_field_derivation(field))
+    else:
         derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity(), evaluate=False))
     add_group_action(derivation, field)
     _add_invariance(derivation, field)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import TypeGuard
 
 import sympy as sp
@@ -89,7 +90,8 @@ def _in_plane(symbol: sp.Basic) -> sp.Basic:
 
 def derive(field: LinearAttention, law: Tokens) -> Reduction:
     """Derive the equations of n doubled angles from the attention field."""
-    derivation = mean_field_derivation(field)
+    derivation = Derivation("kuramoto_daido")
+    derivation.include(mean_field_derivation(field))
     wave = harmonics(derivation["kuramoto_daido"][2].rhs, Xi)[-1]
     phases = sp.MatAdd(beta * sp.im(P) * sp.OneMatrix(n, 1), 2 * sp.re(wave) * C, 2 * sp.im(wave) * S)
     derivation.conclude(
@@ -124,9 +126,13 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
     )
 
 
+@cache
 def mean_field_derivation(field: LinearAttention) -> Derivation:
-    """From the attention field to the equation of one doubled angle in the mean field of the others."""
-    derivation = Derivation("kuramoto_daido")
+    """From the attention field to the equation of one doubled angle in the mean field of the others.
+
+    It is derived once for a field and shared: reductions include it in derivations of their own.
+    """
+    derivation = Derivation("mean_field")
     velocity = field.velocity().subs(d, 2)
     derivation.define("field", "Attention field", sp.Eq(rate(x), velocity, evaluate=False))
     derivation.define(

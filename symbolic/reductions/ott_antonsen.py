@@ -19,6 +19,7 @@ import sympy as sp
 
 from symbolic.circle import harmonics
 from symbolic.closure import circle_instance, refuse
+from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, beta
 from symbolic.laws import WrappedCauchy
 from symbolic.notation import Average, TimeDerivative, conjugate_parts, rate, without_parts
@@ -64,8 +65,8 @@ def derive(field: AttentionField, law: WrappedCauchy) -> Reduction:
     """
     if not is_linear_on_circle(field):
         refuse(field, law, circle_instance(field), circle_obstruction(field))
-    derivation = mean_field_derivation(field)
-    derivation.name = "ott_antonsen"
+    derivation = Derivation("ott_antonsen")
+    derivation.include(mean_field_derivation(field))
     velocity = derivation["kuramoto_daido"][2].rhs
     hierarchy = sp.I * k * sum(value * Z(k + shift) for shift, value in harmonics(velocity, Xi).items())
     derivation.conclude(

@@ -66,8 +66,8 @@ def matches(field: object, law: object) -> bool:
 
 def derive(field: LinearAttention, law: Tokens) -> Reduction:
     """Derive the equations of the Möbius map: the residual of the tokens' equation vanishes for every w."""
-    derivation = mean_field_derivation(field)
-    derivation.name = "watanabe_strogatz"
+    derivation = Derivation("watanabe_strogatz")
+    derivation.include(mean_field_derivation(field))
     add_mean_field_wave(derivation)
     derivation.define(
         "moebius",

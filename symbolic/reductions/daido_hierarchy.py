@@ -29,9 +29,9 @@ from symbolic.fields import AttentionField, ExponentialAttention, beta, s
 from symbolic.fields import x as token
 from symbolic.fields import y as attended
 from symbolic.laws import Tokens
-from symbolic.notation import Average, Inner, TimeDerivative, d, n, rate
+from symbolic.notation import Average, Inner, TimeDerivative, n, rate
 from symbolic.reduction import Reduction, Variable
-from symbolic.reductions.kuramoto_daido import angle_equation
+from symbolic.reductions.kuramoto_daido import angle_equation, define_field_on_circle
 from symbolic.spaces import Sphere
 
 #: The difference of two angles, and the index of a Fourier coefficient.
@@ -68,14 +68,7 @@ def matches(field: object, law: object) -> bool:
 def derive(field: AttentionField, law: Tokens) -> Reduction:
     """Derive the equations of n angles, and the hierarchy of moments that they stand for."""
     derivation = Derivation("daido_hierarchy")
-    derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity().subs(d, 2), evaluate=False))
-    derivation.define(
-        "coordinates",
-        "Angles on the circle",
-        sp.Eq(x, point(theta), evaluate=False),
-        sp.Eq(x_perp, tangent(theta), evaluate=False),
-        sp.Eq(y, point(phi), evaluate=False),
-    )
+    define_field_on_circle(derivation, field)
     derivation.conclude(
         "angle",
         "The angle of a token",

@@ -133,15 +133,7 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
     It is derived once for a field and shared: reductions include it in derivations of their own.
     """
     derivation = Derivation("mean_field")
-    velocity = field.velocity().subs(d, 2)
-    derivation.define("field", "Attention field", sp.Eq(rate(x), velocity, evaluate=False))
-    derivation.define(
-        "coordinates",
-        "Angles on the circle",
-        sp.Eq(x, point(theta), evaluate=False),
-        sp.Eq(x_perp, tangent(theta), evaluate=False),
-        sp.Eq(y, point(phi), evaluate=False),
-    )
+    define_field_on_circle(derivation, field)
     derivation.conclude(
         "angle",
         "The angle of a token",
@@ -185,6 +177,18 @@ def mean_field_derivation(field: LinearAttention) -> Derivation:
         check=_check_mean_field,
     )
     return derivation
+
+
+def define_field_on_circle(derivation: Derivation, field: AttentionField) -> None:
+    """Start a derivation with the field in the plane and the angles of the tokens."""
+    derivation.define("field", "Attention field", sp.Eq(rate(x), field.velocity().subs(d, 2), evaluate=False))
+    derivation.define(
+        "coordinates",
+        "Angles on the circle",
+        sp.Eq(x, point(theta), evaluate=False),
+        sp.Eq(x_perp, tangent(theta), evaluate=False),
+        sp.Eq(y, point(phi), evaluate=False),
+    )
 
 
 def angle_equation(field: AttentionField) -> sp.Expr:

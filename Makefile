@@ -26,7 +26,7 @@ test: .venv/test.stamp
 	$(BIN)/pytest -n 2
 
 bench: .venv/run.stamp
-	$(BIN)/python benchmarks/bench_digits.py
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numeric import Trajectory, integrate
+from numeric import Trajectory, integrate, load_kernel
 from numeric.integrators import scipy_solver
 from numeric.outcome import BlewUp, Finished, StepLimit
 
@@ -165,6 +165,61 @@ def test_step_limit(kernels, monkeypatch):
     outcome = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 1000), {"omega": 1}).outcome
     assert isinstance(outcome, StepLimit)
     assert "not reached in 3 steps" in str(outcome)
+
+
+def decay(kernels, rate):
+    """x' = -x, y' = -rate y, from (1, 1) to t = 100."""
+    return integrate(kernels.matrix, {"X": np.ones((2, 2))}, (0, 100), {"A": [[-1, 0], [0, -rate]]})
+
+
+def test_stiffness_is_told_from_accuracy(kernels, monkeypatch):
+    outcome = decay(kernels, 1e6).outcome
+    assert isinstance(outcome, StepLimit)
+    assert "stiff" in str(outcome)
+    # Stability bounds the steps near 6.1/rate: about 1.6e7 of them, found out long before the limit.
+    assert "steps near 6" in str(outcome) and "e-06" in str(outcome) and "1.6e+07 more" in str(outcome)
+    assert outcome.time < 0.1
+    # Less stiff, the end is reached.
+    assert isinstance(decay(kernels, 100).outcome, Finished)
+    # A long integration that accuracy bounds is not called stiff.
+    monkeypatch.setattr(scipy_solver, "MAX_STEPS", 1500)
+    outcome = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 10_000), {"omega": 1}).outcome
+    assert isinstance(outcome, StepLimit)
+    assert "stiff" not in str(outcome)
+
+
+@pytest.mark.parametrize("name", ["linear_tokens_sphere", "softmax_tokens_sphere", "exponential_tokens_sphere"])
+def test_unit_tokens_keep_their_length_to_four_ulp(name):
+    """At the steps, between them and at events, to t = 10, where many tokens have met."""
+    kernel, rng = load_kernel(name), np.random.default_rng(1)
+    tokens = rng.normal(size=(50, 5))
+    tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
+    parameters = {p.name: rng.normal(size=(5, 5)) if p.shape else 1 for p in kernel.parameters}
+
+    def event(t, state):
+        return state["X"][0, 0]
+
+    trajectory = integrate(kernel, {"X": tokens}, (0, 10), parameters, events=event)
+    found = [state["X"][None] for _, state in trajectory.events[0]]
+    lengths = np.linalg.norm(
+        np.concatenate([trajectory["X"], trajectory.at(np.linspace(0, 10, 97))["X"], *found]), axis=-1
+    )
+    assert np.abs(lengths - 1).max() <= 4 * np.finfo(float).eps
+
+
+def test_scaling_to_unit_length_keeps_the_order():
+    """DOP853 is of order 8: with both tolerances at eps, errors are of size eps, not of that of a lower order method."""
+    kernel, rng = load_kernel("softmax_tokens_sphere"), np.random.default_rng(2)
+    tokens = rng.normal(size=(6, 3))
+    tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
+    parameters = {"B": rng.normal(size=(3, 3)), "V": rng.normal(size=(3, 3))}
+    exact = integrate(kernel, {"X": tokens}, (0, 2), parameters, digits=20).final["X"].astype(float)
+    for tolerance in (1e-6, 1e-9, 1e-12):
+        found = integrate(kernel, {"X": tokens}, (0, 2), parameters, rtol=tolerance, atol=tolerance)
+        # Local errors add up over the time span, by less than a factor of 100 here.
+        assert np.abs(found.final["X"] - exact).max() < 100 * tolerance
+        # Errors eps cost eps^(-1/8) steps: four decimal digits triple the steps, where order 4 would take ten times.
+        assert len(found.times) < 6 * tolerance ** (-1 / 8)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ steps. The time at which it gives up is its own estimate of t*. How wrong that i
 tolerances: the difference is the half-width of the bracket.
 
 Unit tokens are scaled to unit length after every step and wherever the state is evaluated. The exact solution has unit
-length, so that this moves a token by no more than twice its error, and the order of the method stays (Hairer, Lubich and
+length, so that this moves a token by no more than its error, and the order of the method stays (Hairer, Lubich and
 Wanner, Geometric Numerical Integration, IV.4).
 
 On a stiff equation it is stability that bounds the steps, not accuracy: h times the largest eigenvalue of dF/dz, which
@@ -129,9 +129,9 @@ def _too_many_steps(solver: DOP853, needed: float, stiff: bool) -> str:
     if not stiff:
         return f"the end of the time span was not reached in {MAX_STEPS} steps"
     return (
-        f"the equations are stiff there. Stability, not accuracy, keeps the steps near {solver.t - solver.t_old:.2g}, so "
-        f"that the end of the time span would take {needed:.1e} more; more than {MAX_STEPS} are not tried. Use a shorter "
-        "time span, or an implicit solver on the kernel's right-hand side"
+        "the equations are stiff there. Stability, not accuracy, keeps the steps near "
+        f"{solver.t - solver.t_old:.2g}, so that the end of the time span would take {needed:.1e} more, and more than "
+        f"{MAX_STEPS} are not tried; use a shorter time span, or an implicit solver on the kernel's right-hand side"
     )
 
 

@@ -208,7 +208,7 @@ def test_unit_tokens_keep_their_length_to_four_ulp(name):
 
 
 def test_scaling_to_unit_length_keeps_the_order():
-    """DOP853 is of order 8: with both tolerances at eps, errors are of size eps, not of that of a lower order method."""
+    """DOP853 is of order 8: with both tolerances at eps, errors are of size eps, at the cost of order 8."""
     kernel, rng = load_kernel("softmax_tokens_sphere"), np.random.default_rng(2)
     tokens = rng.normal(size=(6, 3))
     tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)

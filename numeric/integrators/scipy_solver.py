@@ -8,6 +8,9 @@ Unit tokens are scaled to unit length after every step and wherever the state is
 length, so that this moves a token by no more than its error, and the order of the method stays (Hairer, Lubich and
 Wanner, Geometric Numerical Integration, IV.4).
 
+Of a step only its two ends are kept. Its interpolant, seven times as large, is made when a state in between is asked
+for: by the solver while it stands there, by doing the step again later.
+
 On a stiff equation it is stability that bounds the steps, not accuracy: h times the largest eigenvalue of dF/dz, which
 two stages at the same time give an estimate of, then stays at the border of the stability region, 6.1 (Hairer, Nørsett
 and Wanner, Solving Ordinary Differential Equations II, IV.2).
@@ -15,8 +18,9 @@ and Wanner, Solving Ordinary Differential Equations II, IV.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,8 +54,8 @@ CLEAR_OF_ERROR = 1e4
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 
-#: Time, flat state, and its rate of change.
-Entry = tuple[float, np.ndarray, np.ndarray]
+#: Time and flat state.
+Entry = tuple[float, np.ndarray]
 
 
 def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> Rhs:
@@ -78,7 +82,8 @@ def scipy_steps(
             yield StepLimit(start, "the right-hand side is not finite at the initial state")
             return
         solver = DOP853(rhs, start, initial, end, rtol=rtol, atol=atol)
-    history = [(start, initial, solver.f)]
+    history = [(start, initial)]
+    between = Between(solver, rhs, layout, history)
     stiff = 0
     while solver.status == "running":
         # Not across the yield, where it would change the caller's error state.
@@ -86,17 +91,17 @@ def scipy_steps(
             solver.step()
             if solver.status == "failed":
                 break
-            piece = _piece(solver, layout)
             if layout.unit_tokens:
-                solver.y, solver.f = piece.final, rhs(solver.t, piece.final)
-        history.append((solver.t, solver.y, solver.f))
-        yield piece
-        steps = len(history) - 1
-        if steps % STIFFNESS_EVERY == 0:
+                solver.y = layout.with_unit_tokens(solver.y)
+                solver.f = rhs(solver.t, solver.y)
+        step = len(history)
+        history.append((solver.t, solver.y))
+        yield Piece(solver.t_old, solver.t, partial(between.state, step), solver.y)
+        if step % STIFFNESS_EVERY == 0:
             stiff = stiff + 1 if _step_times_eigenvalue(solver) > STABILITY else 0
         needed = (end - solver.t) / (solver.t - solver.t_old)
         if solver.status == "running" and (
-            steps == MAX_STEPS or (stiff >= STIFFNESS_TIMES and steps + needed > MAX_STEPS)
+            step == MAX_STEPS or (stiff >= STIFFNESS_TIMES and step + needed > MAX_STEPS)
         ):
             yield StepLimit(solver.t, _too_many_steps(solver, needed, stiff >= STIFFNESS_TIMES))
             return
@@ -108,13 +113,31 @@ def scipy_steps(
     yield outcome
 
 
-def _piece(solver: DOP853, layout: Layout) -> Piece:
-    interpolant = solver.dense_output()
+class Between:
+    """The states within the steps that a solver has taken; `history` holds the ends of the steps so far."""
 
-    def evaluate(time: float) -> np.ndarray:
-        return layout.with_unit_tokens(interpolant(time))
+    def __init__(self, solver: DOP853, rhs: Rhs, layout: Layout, history: Sequence[Entry]):
+        self.solver, self.rhs, self.layout, self.history = solver, rhs, layout, history
+        self.interpolated = 0
+        self.interpolant: Callable[[float], np.ndarray] | None = None
 
-    return Piece(solver.t_old, solver.t, evaluate, layout.with_unit_tokens(solver.y))
+    def state(self, step: int, time: float) -> np.ndarray:
+        """The flat state at a time within the step of this number, counted from 1."""
+        if self.interpolated != step:
+            with np.errstate(all="ignore"):
+                self.interpolated, self.interpolant = step, self._interpolant(step)
+        assert self.interpolant is not None
+        return self.layout.with_unit_tokens(self.interpolant(time))
+
+    def _interpolant(self, step: int) -> Callable[[float], np.ndarray]:
+        if step == len(self.history) - 1 and self.solver.status != "failed":
+            return self.solver.dense_output()
+        (start, flat), (end, _) = self.history[step - 1 : step + 1]
+        # Twice the tolerances, so that no rounding makes it refuse a step that it once took.
+        rtol, atol = 2 * self.solver.rtol, 2 * self.solver.atol
+        again = DOP853(self.rhs, start, flat, end, rtol=rtol, atol=atol, first_step=end - start)
+        again.step()
+        return again.dense_output()
 
 
 def _step_times_eigenvalue(solver: DOP853) -> float:
@@ -137,33 +160,37 @@ def _too_many_steps(solver: DOP853, needed: float, stiff: bool) -> str:
 
 def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: float, atol: float) -> Outcome:
     """Why the steps became too small: a blow-up, or something else."""
-    start, initial, _ = history[0]
-    last, flat, _ = history[-1]
+    start, initial = history[0]
+    last, flat = history[-1]
     name, block = layout.largest(flat)
-    if not 0 < _growth_time(history[-1], block) < GROWTH * (last - start):
+    left = _growth_time(history[-1], rhs, block)
+    if not 0 < left < GROWTH * (last - start):
         return StepLimit(
             last,
             "the steps became too small to change the time, but the state does not grow fast "
             "enough for a blow-up: the right-hand side is singular there or too large for doubles",
         )
-    time = last + _growth_time(history[-1], block)
+    time = last + left
     coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
     while coarse.status == "running":
         coarse.step()
     radius = max(abs(time - coarse.t), rtol * (time - start), 4 * np.spacing(time))
     bracket = (float(time - radius), float(time + radius))
-    exponent, rate = _power(history, block, time, CLEAR_OF_ERROR * radius)
+    exponent, rate = _power(history, rhs, block, time, CLEAR_OF_ERROR * radius)
     return BlewUp(name, bracket, rate, exponent, "" if exponent else "not recognised as a power of t* - t")
 
 
-def _growth_time(entry: Entry, block: slice) -> float:
+def _growth_time(entry: Entry, rhs: Rhs, block: slice) -> float:
     """|X|/|X|' of a state array: (t* - t)/alpha near C (t* - t)^(-alpha)."""
-    _, flat, rate = entry
+    time, flat = entry
+    rate = rhs(time, flat)
     state = flat[block] / np.abs(flat[block]).max()  # whose square does not overflow
     return float(np.abs(flat[block]).max() * (state @ state) / (state @ rate[block]))
 
 
-def _power(history: list[Entry], block: slice, time: float, distance: float) -> tuple[Fraction | None, float | None]:
+def _power(
+    history: list[Entry], rhs: Rhs, block: slice, time: float, distance: float
+) -> tuple[Fraction | None, float | None]:
     """The exponent alpha and the constant C of an array whose norm behaves like C (t* - t)^(-alpha).
 
     They are read off two steps, one about `distance` from t*, the other ten times as far: |X|/|X|' falls with slope
@@ -174,11 +201,11 @@ def _power(history: list[Entry], block: slice, time: float, distance: float) -> 
     d_near, d_far = time - near[0], time - far[0]
     if d_near == d_far:
         return None, None
-    slope = (_growth_time(far, block) - _growth_time(near, block)) / (d_far - d_near)
+    slope = (_growth_time(far, rhs, block) - _growth_time(near, rhs, block)) / (d_far - d_near)
     exponent = simple_exponent(1 / slope) if slope > 0 else None
     if exponent is None:
         return None, None
     c_near, c_far = (
-        float(np.linalg.norm(flat[block])) * d ** float(exponent) for (_, flat, _), d in ((near, d_near), (far, d_far))
+        float(np.linalg.norm(flat[block])) * d ** float(exponent) for (_, flat), d in ((near, d_near), (far, d_far))
     )
     return exponent, (c_near * d_far - c_far * d_near) / (d_far - d_near)

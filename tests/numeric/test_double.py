@@ -56,6 +56,26 @@ def test_times_and_dense_output(kernels):
             trajectory.at(outside)
 
 
+def test_dense_output_does_not_depend_on_when_it_is_asked_for(kernels):
+    """At events the solver still stands at the step; later the step is done again."""
+
+    def event(t, state):
+        return state["q"] - 0.3
+
+    trajectory = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 9), {"omega": 1}, events=event)
+    times = [time for time, _ in trajectory.events[0]]
+    assert len(times) == 3
+    for time, state in reversed(trajectory.events[0]):
+        again = trajectory.at(time)
+        assert (state["q"], state["p"]) == (again["q"], again["p"])
+    # Up to a blow-up too, where the last attempted step failed.
+    trajectory = integrate(kernels.square, {"x": 1.0}, (0, 2), {})
+    times = (trajectory.times[:-1] + trajectory.times[1:]) / 2
+    # An error of the blow-up time, of the size of the tolerance, counts against the time that is left.
+    allowed = CLOSE + 1e-10 / (1 - times)
+    assert (abs(trajectory.at(times)["x"] * (1 - times) - 1) < allowed).all()
+
+
 def test_t_eval(kernels):
     trajectory = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 2), {"omega": 1}, t_eval=[0.5, 1])
     assert trajectory.times.tolist() == [0.5, 1]

@@ -145,7 +145,9 @@ def test_rotations_commute_with_the_flow(name, seed):
     def rotated(argument, value):
         turns = TURNS.get(name, {}).get(argument.name)
         if turns is not None:
-            return value + turns * angle if argument.domain in ("phases", "real") else value * np.exp(1j * turns * angle)
+            return (
+                value + turns * angle if argument.domain in ("phases", "real") else value * np.exp(1j * turns * angle)
+            )
         for axis, size in enumerate(argument.shape):
             if size in ("d", 2):
                 value = np.moveaxis(np.tensordot(plane if size == 2 else orthogonal, value, (1, axis)), 0, axis)

@@ -20,7 +20,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm, solve_continuous_lyapunov, solve_triangular
+from scipy.linalg import expm, solve_continuous_lyapunov
+from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import brentq
 
 from numeric.exact import as_nested, to_real
@@ -38,6 +39,10 @@ MAX_STEPS = 2000
 
 #: How far one step looks, in units of 1/|A|: even where e^{At} is bounded it has lost half of its digits there.
 REACH = 1e8
+
+#: Within this time, in units of 1/|A|, the end is looked at first: most flows are asked for before their blow-up, and
+#: C grows by no more than e^{2 NEAR}, which leaves a search from the end as accurate as one from the start.
+NEAR = 10
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,11 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
 
     Notes
     -----
-    For V = cI the closed form carries the factor over steps of at most 2/|A|, so that neither e^{At} nor C loses
-    digits over long times. Equal spacings share one exponential of a 2d × 2d matrix; a step then costs O(d³). The
-    relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up at t*, which is the condition of the
-    problem. For any other V, `integrate` runs the kernel "gaussian_factor" with relative tolerance 1e-12.
+    For V = cI the closed form carries the factor over at most 2/|A| at a time, so that neither e^{At} nor C loses
+    digits over long times. Equal spacings share one exponential of a 2d × 2d matrix, and the times within 2/|A| are
+    computed together; each costs O(d³). The relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up
+    at t*, which is the condition of the problem. For any other V, `integrate` runs the kernel "gaussian_factor" with
+    relative tolerance 1e-12.
 
     Examples
     --------
@@ -94,12 +100,12 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     L = _factor(Sigma)
     scalar = _scalar(V)
     if L.shape[1] == 0:
-        path = [L] * len(instants)
+        path = np.broadcast_to(L, (len(instants), *L.shape))
     elif scalar is None:
         path = _integrated_path(A, B, V, L, instants)
     else:
         path = _closed_path(A, scalar * (B + B.T), L, instants)
-    covariances = np.array([_symmetric(factor @ factor.T) for factor in path])
+    covariances = _symmetric(path @ path.mT)
     return covariances if isinstance(as_nested(times), list | tuple) else covariances[0]
 
 
@@ -179,7 +185,8 @@ def equilibrium(A: Any, B: Any, V: Any) -> Equilibrium:
     Raises
     ------
     ValueError
-        For V other than cI, when A and −A share an eigenvalue, and when X is not positive definite.
+        For V other than cI, when A and −A share an eigenvalue, and when X is not positive definite. Where S is
+        definite that is so exactly when an eigenvalue of A has a real part of its sign, which the message names.
 
     Examples
     --------
@@ -204,6 +211,15 @@ def equilibrium(A: Any, B: Any, V: Any) -> Equilibrium:
     X = _symmetric(solve_continuous_lyapunov(A.T, -S))
     lowest = float(np.linalg.eigvalsh(X)[0])
     if lowest <= _rounding(X):
+        rates = np.linalg.eigvalsh(S)
+        if rates[0] > _rounding(S) or rates[-1] < -_rounding(S):  # by Lyapunov, the sides of A's eigenvalues decide
+            sign, side = ("positive", "negative") if rates[0] > 0 else ("negative", "positive")
+            wrong = eigenvalues[np.argmax(eigenvalues.real * np.sign(rates[0]))]
+            raise ValueError(
+                f"A: has the eigenvalue {wrong:.6g}; expected {side} real parts of all of them, as S = c(B + Bᵀ) is "
+                f"{sign} definite: otherwise the solution X of AᵀX + XA = -S has the eigenvalue {lowest:.6g}, and no "
+                "equilibrium is positive definite"
+            )
         raise ValueError(
             f"A, B, V: the solution X of AᵀX + XA = -c(B + Bᵀ) has the eigenvalue {lowest:.6g}; expected all of them "
             "positive, as otherwise no equilibrium is positive definite"
@@ -235,34 +251,57 @@ def _gramian(A: np.ndarray, S: np.ndarray, time: float) -> tuple[np.ndarray, np.
     return E, C
 
 
+def _multiples(E: np.ndarray, C: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """e^{At} and C(t) at 1 to `count` times the time of E and C, along a first axis; by doubling."""
+    E, C = E[None], C[None]
+    while (known := len(E)) < count:
+        fresh = min(known, count - known)
+        C = np.concatenate([C, _symmetric(C[-1] + E[-1].T @ C[:fresh] @ E[-1])])
+        E = np.concatenate([E, E[-1] @ E[:fresh]])
+    return E, C
+
+
 def _advance(L: np.ndarray, E: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """The factor E L R⁻ᵀ, where RRᵀ = I − LᵀCL; LinAlgError where that matrix is not positive definite."""
-    root = np.linalg.cholesky(_symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
-    return solve_triangular(root, (E @ L).T, lower=True).T
+    """The factors E L R⁻ᵀ, where RRᵀ = I − LᵀCL, for E and C at one or more times along a first axis.
+
+    LinAlgError where one of these matrices is not positive definite. Columns are kept apart by substitution, where an
+    exchange of rows would mix large ones into small ones.
+    """
+    roots = np.linalg.cholesky(_symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
+    grown = E @ L
+    for root, factor in zip(roots, grown, strict=True):
+        factor.T[:] = dtrtrs(root.T, factor.T, trans=1)[0]
+    return grown
 
 
-def _steps(A: np.ndarray, S: np.ndarray, time: float) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many steps of at most 2/|A| make up the time, and E and C for one of them."""
-    count = max(1, math.ceil(float(np.linalg.norm(A, 1)) * time / 2))
-    return count, *_gramian(A, S, time / count)
+def _steps(A: np.ndarray, S: np.ndarray, time: float, many: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many steps of at most 2/|A| make up the time, and stacks of E and C for one of them.
+
+    Where it is one step, the stacks go on with its multiples up to 2/|A|, `many` at the most.
+    """
+    lengths = float(np.linalg.norm(A, 1)) * time / 2
+    count = max(1, math.ceil(lengths))
+    within = many if many * lengths <= 1 else max(1, int(1 / lengths))
+    return count, *_multiples(*_gramian(A, S, time / count), within)
 
 
-def _closed_path(A: np.ndarray, S: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+def _closed_path(A: np.ndarray, S: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
     last = float(times[-1])
     blow_up = _blow_up(A, S, L, last)
     if last >= blow_up:
         raise _too_late(times, blow_up)
-    path = [L] if times[0] == 0 else []
+    path = [L[None]] if times[0] == 0 else []
     for number, spacing in _spacings(times if times[0] == 0 else np.concatenate([[0.0], times])):
-        count, E, C = _steps(A, S, spacing)
-        for _ in range(number):
+        count, E, C = _steps(A, S, spacing, number)
+        for done in range(0, number, len(E)):
             try:
-                for _ in range(count):
-                    L = _advance(L, E, C)
+                for _ in range(count - 1):
+                    L = _advance(L, E, C)[0]
+                path.append(_advance(L, E[: number - done], C[: number - done]))
             except np.linalg.LinAlgError:  # the last time is within rounding of the blow-up
                 raise _too_late(times, last) from None
-            path.append(L)
-    return path
+            L = path[-1][-1]
+    return np.concatenate(path)
 
 
 def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
@@ -319,6 +358,8 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
                 )
         reach = min(limit - now, REACH / size)
         start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))
+        if monotone and size * reach <= NEAR:
+            start = reach
         step = _first_root(partial(first_order, L), start, reach)
         if step is not None and not monotone:
             second = _first_root(partial(second_order, L), start, reach)
@@ -339,7 +380,7 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
         try:
             count, E, C = _steps(A, S, step)
             for _ in range(count):
-                L = _advance(L, E, C)
+                L = _advance(L, E, C)[0]
         except np.linalg.LinAlgError:  # singular up to rounding: the step has arrived
             return now + step
         now += step
@@ -398,13 +439,13 @@ def _integrated(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, time
     return trajectory
 
 
-def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
     if times[-1] == 0:
-        return [L]
+        return L[None]
     trajectory = _integrated(A, B, V, L, times)
     if isinstance(trajectory.outcome, BlewUp):
         raise _too_late(times, sum(trajectory.outcome.bracket) / 2)
-    return list(trajectory["L"])
+    return np.asarray(trajectory["L"])
 
 
 # Inputs
@@ -422,7 +463,8 @@ def _check_matrices(A: Any, B: Any, V: Any, *Sigma0: Any) -> list[np.ndarray]:
 def _check_times(times: Any) -> np.ndarray:
     nested = as_nested(times)
     try:
-        checked = np.array([float(to_real(t)) for t in (nested if isinstance(nested, list | tuple) else [nested])])
+        entries = nested if isinstance(nested, list | tuple) else [nested]
+        checked = np.array([t if isinstance(t, float) else float(to_real(t)) for t in entries])
     except (TypeError, ValueError, ArithmeticError):
         raise ValueError(f"times: {times!r} are not numbers; expected a time or a sequence of times") from None
     if not (len(checked) and np.isfinite(checked).all() and checked[0] >= 0 and (np.diff(checked) > 0).all()):
@@ -476,4 +518,4 @@ def _positive_part(matrix: np.ndarray) -> np.ndarray:
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return (matrix + matrix.T) / 2
+    return (matrix + matrix.mT) / 2

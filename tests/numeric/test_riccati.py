@@ -312,10 +312,12 @@ def test_equilibrium_that_repels():
 def test_no_equilibrium():
     with pytest.raises(ValueError, match=r"^A: the eigenvalues .* sum to zero, so that A and -A share one"):
         riccati.equilibrium(ROTATION, I2, -I2)
-    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -1; expected all"):
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue 1\+?.*; expected negative real parts .* is positive"):
         riccati.equilibrium(I2, I2, I2)
-    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -2"):
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue -0.5.*; expected positive real parts .* is negative"):
         riccati.equilibrium(np.diag([1, -0.5]), I2, -I2)
+    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -1; expected all"):
+        riccati.equilibrium(I2, np.diag([1, -1]), I2)
     with pytest.raises(ValueError, match="^V: is not a multiple of the identity; expected V = cI"):
         riccati.equilibrium(I2, I2, np.diag([1, 2]))
 

@@ -4,8 +4,8 @@
 rank and of rank 6. solve_ivp integrates it as an expert would write it, with one product and its transpose, by DOP853
 at the loosest tolerance that is accurate enough; at equal error RK45 takes five times as long, LSODA does not get
 there, and Radau takes seconds. For information, V other than cI up to nine tenths of the time to blow-up, where all
-matrices have the same eigenvectors, so that the solution is known. Errors are relative at each time, the largest counts;
-the last time of the first two rows has condition 1e6.
+matrices have the same eigenvectors, so that the solution is known. Errors are relative at each time, the largest
+counts; the last time of the first two rows has condition 1e6.
 """
 
 from __future__ import annotations

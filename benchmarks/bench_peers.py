@@ -2,8 +2,8 @@
 
 Each peer gets the real and the imaginary part of the generated equation with the parameters as numbers, and the largest
 tolerance of its own at which the final state is as accurate as asked. Compiling (Numba, diffrax, jitcode) is not timed.
-`integrate` also checks its inputs, keeps the dense output and looks for blow-up. The reference is our run with 40 digits
-of the same dyadic numbers.
+`integrate` also checks its inputs, keeps the dense output and looks for blow-up. The reference is our run with 40
+digits of the same dyadic numbers.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,15 +23,15 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import brentq
 
+from numeric.bernoulli import Equilibrium, equilibria, equilibrium
 from numeric.exact import as_nested, to_real
-from numeric.inputs import check_values
 from numeric.integration import integrate
-from numeric.kernel import Argument
 from numeric.kernels import load_kernel
+from numeric.matrices import EPS, check_matrices, largest_eigenvalue, positive_part, rounding, scalar_of, symmetric
 from numeric.outcome import BlewUp, Finished
 from numeric.trajectory import Trajectory
 
-EPS = float(np.finfo(float).eps)
+__all__ = ["Equilibrium", "blow_up_time", "equilibria", "equilibrium", "flow"]
 
 #: Comparison steps before the search for a blow-up gives up; a few are enough near one, some more over long times.
 MAX_STEPS = 2000
@@ -43,14 +42,6 @@ REACH = 1e8
 #: Within this time, in units of 1/|A|, the end is looked at first: most flows are asked for before their blow-up, and
 #: C grows by no more than e^{2 NEAR}, which leaves a search from the end as accurate as one from the start.
 NEAR = 10
-
-
-@dataclass(frozen=True)
-class Equilibrium:
-    """A positive definite equilibrium, and its residual |AΣ + ΣAᵀ + ΣSΣ| relative to the size of the terms."""
-
-    Sigma: np.ndarray
-    residual: float
 
 
 def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
@@ -95,17 +86,17 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     Traceback (most recent call last):
     ValueError: times: 1.0 is not before the blow-up at t = 0.5; expected earlier times
     """
-    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     instants = _check_times(times)
     L = _factor(Sigma)
-    scalar = _scalar(V)
+    scalar = scalar_of(V)
     if L.shape[1] == 0:
         path = np.broadcast_to(L, (len(instants), *L.shape))
     elif scalar is None:
         path = _integrated_path(A, B, V, L, instants)
     else:
         path = _closed_path(A, scalar * (B + B.T), L, instants)
-    covariances = _symmetric(path @ path.mT)
+    covariances = symmetric(path @ path.mT)
     return covariances if isinstance(as_nested(times), list | tuple) else covariances[0]
 
 
@@ -160,10 +151,10 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     >>> blow_up_time([[-2]], [[1]], [[1]], [[0.25]])
     inf
     """
-    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     limit = _check_horizon(horizon)
     L = _factor(Sigma)
-    scalar = _scalar(V)
+    scalar = scalar_of(V)
     if scalar is not None:
         return _blow_up(A, scalar * (B + B.T), L, limit)
     if horizon is None:
@@ -172,62 +163,6 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
         return math.inf
     outcome = _integrated(A, B, V, L, np.array([limit])).outcome
     return sum(outcome.bracket) / 2 if isinstance(outcome, BlewUp) else math.inf
-
-
-def equilibrium(A: Any, B: Any, V: Any) -> Equilibrium:
-    """The positive definite Σ with AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ = 0, for V = cI.
-
-    Its inverse X solves the linear equation AᵀX + XA = −S, S = c(B + Bᵀ), by the Bartels–Stewart method in O(d³). No
-    two eigenvalues of A may sum to zero; then X is unique. Where it is positive definite, the flow linearised at Σ
-    has the spectrum of the sums of two eigenvalues of −A: Σ is stable if all eigenvalues of A have positive real
-    parts.
-
-    Raises
-    ------
-    ValueError
-        For V other than cI, when A and −A share an eigenvalue, and when X is not positive definite. Where S is
-        definite that is so exactly when an eigenvalue of A has a real part of its sign, which the message names.
-
-    Examples
-    --------
-    In dimension one, 2aσ + 2bvσ² = 0:
-
-    >>> equilibrium([[3]], [[2]], [[-1]]).Sigma.round(12).tolist()
-    [[1.5]]
-    """
-    A, B, V = _check_matrices(A, B, V)
-    scalar = _scalar(V)
-    if scalar is None:
-        raise ValueError("V: is not a multiple of the identity; expected V = cI, the only case in closed form")
-    S = scalar * (B + B.T)
-    eigenvalues = np.linalg.eigvals(A)
-    sums = np.abs(eigenvalues[:, None] + eigenvalues)
-    i, j = np.unravel_index(np.argmin(sums), sums.shape)
-    if sums[i, j] <= _rounding(A):
-        raise ValueError(
-            f"A: the eigenvalues {eigenvalues[i]:.6g} and {eigenvalues[j]:.6g} sum to zero, so that A and -A share "
-            "one; expected none shared, as AᵀX + XA = -S then has no unique solution"
-        )
-    X = _symmetric(solve_continuous_lyapunov(A.T, -S))
-    lowest = float(np.linalg.eigvalsh(X)[0])
-    if lowest <= _rounding(X):
-        rates = np.linalg.eigvalsh(S)
-        if rates[0] > _rounding(S) or rates[-1] < -_rounding(S):  # by Lyapunov, the sides of A's eigenvalues decide
-            sign, side = ("positive", "negative") if rates[0] > 0 else ("negative", "positive")
-            wrong = eigenvalues[np.argmax(eigenvalues.real * np.sign(rates[0]))]
-            raise ValueError(
-                f"A: has the eigenvalue {wrong:.6g}; expected {side} real parts of all of them, as S = c(B + Bᵀ) is "
-                f"{sign} definite: otherwise the solution X of AᵀX + XA = -S has the eigenvalue {lowest:.6g}, and no "
-                "equilibrium is positive definite"
-            )
-        raise ValueError(
-            f"A, B, V: the solution X of AᵀX + XA = -c(B + Bᵀ) has the eigenvalue {lowest:.6g}; expected all of them "
-            "positive, as otherwise no equilibrium is positive definite"
-        )
-    Sigma = _symmetric(np.linalg.inv(X))
-    linear, quadratic = A @ Sigma, Sigma @ S @ Sigma
-    size = 2 * np.linalg.norm(linear) + np.linalg.norm(quadratic)
-    return Equilibrium(Sigma, float(np.linalg.norm(linear + linear.T + quadratic) / size))
 
 
 # The closed form
@@ -244,9 +179,9 @@ def _gramian(A: np.ndarray, S: np.ndarray, time: float) -> tuple[np.ndarray, np.
     size = np.linalg.norm(S, 1) or 1.0
     block = expm(np.block([[-step * A.T, S / size], [np.zeros((d, d)), step * A]]))
     E = block[d:, d:]
-    C = _symmetric(E.T @ block[:d, d:]) * (size * step)
+    C = symmetric(E.T @ block[:d, d:]) * (size * step)
     for _ in range(doublings):
-        C = _symmetric(C + E.T @ C @ E)
+        C = symmetric(C + E.T @ C @ E)
         E = E @ E
     return E, C
 
@@ -256,7 +191,7 @@ def _multiples(E: np.ndarray, C: np.ndarray, count: int) -> tuple[np.ndarray, np
     E, C = E[None], C[None]
     while (known := len(E)) < count:
         fresh = min(known, count - known)
-        C = np.concatenate([C, _symmetric(C[-1] + E[-1].T @ C[:fresh] @ E[-1])])
+        C = np.concatenate([C, symmetric(C[-1] + E[-1].T @ C[:fresh] @ E[-1])])
         E = np.concatenate([E, E[-1] @ E[:fresh]])
     return E, C
 
@@ -267,7 +202,7 @@ def _advance(L: np.ndarray, E: np.ndarray, C: np.ndarray) -> np.ndarray:
     LinAlgError where one of these matrices is not positive definite. Columns are kept apart by substitution, where an
     exchange of rows would mix large ones into small ones.
     """
-    roots = np.linalg.cholesky(_symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
+    roots = np.linalg.cholesky(symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
     grown = E @ L
     for root, factor in zip(roots, grown, strict=True):
         factor.T[:] = dtrtrs(root.T, factor.T, trans=1)[0]
@@ -322,27 +257,27 @@ def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
 def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float:
     """The first t <= limit with λ_max(LᵀC(t)L) = 1, or infinity; `blow_up_time` describes the method."""
     rates = np.linalg.eigvalsh(S)
-    if L.shape[1] == 0 or rates[-1] <= _rounding(S):
+    if L.shape[1] == 0 or rates[-1] <= rounding(S):
         return math.inf
     if not A.any():
-        fastest = _largest(L.T @ S @ L)
-        time = 1 / fastest if fastest > _rounding(S) * np.linalg.norm(L) ** 2 else math.inf
+        fastest = largest_eigenvalue(L.T @ S @ L)
+        time = 1 / fastest if fastest > rounding(S) * np.linalg.norm(L) ** 2 else math.inf
         return time if time <= limit else math.inf
-    monotone = rates[0] >= -_rounding(S)
-    larger = S if monotone else _positive_part(S)
-    hurwitz = np.linalg.eigvals(A).real.max() < -_rounding(A)
+    monotone = rates[0] >= -rounding(S)
+    larger = S if monotone else positive_part(S)
+    hurwitz = np.linalg.eigvals(A).real.max() < -rounding(A)
     if not (monotone or hurwitz or math.isfinite(limit)):
         raise ValueError(
             "horizon: is missing; expected a time to look up to, as S = c(B + Bᵀ) has eigenvalues of both signs and A "
             "is not Hurwitz"
         )
-    larger_slope = _positive_part(A.T @ S + S @ A)
+    larger_slope = positive_part(A.T @ S + S @ A)
 
     def first_order(L: np.ndarray, time: float) -> float:
-        return _largest(_seen(A, larger, L, time)) - 1
+        return largest_eigenvalue(_seen(A, larger, L, time)) - 1
 
     def second_order(L: np.ndarray, time: float) -> float:
-        return time * max(_largest(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
+        return time * max(largest_eigenvalue(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
 
     size = float(np.linalg.norm(A, 1))
     now = 0.0
@@ -389,19 +324,17 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
 
 def _largest_ever(A: np.ndarray, S: np.ndarray, L: np.ndarray) -> tuple[float, float]:
     """λ_max(LᵀC∞L) for A Hurwitz, with a bound of its error: AᵀY + YA = −I bounds C∞'s by |residual| Y."""
-    gramian = _symmetric(solve_continuous_lyapunov(A.T, -S))
-    weight = _symmetric(solve_continuous_lyapunov(A.T, -np.eye(len(A))))
-    residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * _rounding(A) * float(
-        np.linalg.norm(gramian)
-    )
-    largest, weighted = (_largest(L.T @ X @ L) for X in (gramian, weight))
+    gramian = symmetric(solve_continuous_lyapunov(A.T, -S))
+    weight = symmetric(solve_continuous_lyapunov(A.T, -np.eye(len(A))))
+    residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * rounding(A) * float(np.linalg.norm(gramian))
+    largest, weighted = (largest_eigenvalue(L.T @ X @ L) for X in (gramian, weight))
     return largest, residual * weighted + len(A) * EPS * abs(largest)
 
 
 def _seen(A: np.ndarray, S: np.ndarray, L: np.ndarray, time: float) -> np.ndarray:
     """LᵀC(t)L."""
     with np.errstate(over="ignore", invalid="ignore"):
-        seen = _symmetric(L.T @ _gramian(A, S, time)[1] @ L)
+        seen = symmetric(L.T @ _gramian(A, S, time)[1] @ L)
     if not np.isfinite(seen).all():
         raise ArithmeticError(
             f"no blow-up was found before C(t) leaves the range of double precision, at t = {time:.6g} or earlier, "
@@ -451,15 +384,6 @@ def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray,
 # Inputs
 
 
-def _check_matrices(A: Any, B: Any, V: Any, *Sigma0: Any) -> list[np.ndarray]:
-    names = ["A", "B", "V"]
-    arguments = [Argument(name, ("d", "d"), "matrix") for name in names]
-    if Sigma0:
-        arguments.append(Argument("Sigma0", ("d", "d"), "covariance"))
-    values = {argument.name: value for argument, value in zip(arguments, (A, B, V, *Sigma0), strict=True)}
-    return list(check_values(("arguments", arguments, values))[0].values())
-
-
 def _check_times(times: Any) -> np.ndarray:
     nested = as_nested(times)
     try:
@@ -491,31 +415,6 @@ def _too_late(times: np.ndarray, blow_up: float) -> ValueError:
 
 def _factor(Sigma: np.ndarray) -> np.ndarray:
     """L with LLᵀ = Σ and as many columns as Σ has eigenvalues above d ε times the largest."""
-    eigenvalues, vectors = np.linalg.eigh(_symmetric(Sigma))
+    eigenvalues, vectors = np.linalg.eigh(symmetric(Sigma))
     kept = eigenvalues > len(Sigma) * EPS * max(eigenvalues[-1], 0)
     return vectors[:, kept] * np.sqrt(eigenvalues[kept])
-
-
-def _scalar(V: np.ndarray) -> float | None:
-    """c where V = cI exactly, None otherwise."""
-    return float(V[0, 0]) if np.array_equal(V, V[0, 0] * np.eye(len(V))) else None
-
-
-def _rounding(matrix: np.ndarray) -> float:
-    """What rounding does to the eigenvalues of a matrix: d ε times its norm."""
-    return len(matrix) * EPS * float(np.linalg.norm(matrix))
-
-
-def _largest(matrix: np.ndarray) -> float:
-    """The largest eigenvalue of a symmetric matrix."""
-    return float(np.linalg.eigvalsh(_symmetric(matrix))[-1])
-
-
-def _positive_part(matrix: np.ndarray) -> np.ndarray:
-    """A symmetric matrix with zeros in place of its negative eigenvalues."""
-    eigenvalues, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.maximum(eigenvalues, 0)) @ vectors.T
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return (matrix + matrix.mT) / 2

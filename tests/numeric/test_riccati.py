@@ -309,6 +309,73 @@ def test_equilibrium_that_repels():
     assert riccati.blow_up_time(A, B, np.eye(3), 0.99 * Sigma) == math.inf
 
 
+def rates(A, B, V, found):
+    """The real parts of the eigenvalues of A + ΣS."""
+    return np.linalg.eigvals(A + V[0, 0] * found.Sigma @ (B + B.T)).real
+
+
+@pytest.mark.parametrize("unstable", range(5))
+def test_stabilising_equilibrium(unstable):
+    """It attracts every Σ0 of full rank, its rank is the number of unstable eigenvalues of A; and its opposite."""
+    rng = np.random.default_rng(unstable)
+    turn = np.eye(4) + 0.3 * rng.normal(size=(4, 4))
+    A = turn @ np.diag(np.where(np.arange(4) < unstable, 1, -1) * [1, 1.25, 1.5, 2]) @ np.linalg.inv(turn)
+    B, V = np.eye(4) + 0.2 * rng.normal(size=(4, 4)), -np.eye(4)
+    found = riccati.equilibrium(A, B, V, "stabilising")
+    assert found.rank == np.linalg.matrix_rank(found.Sigma) == unstable
+    assert found.residual < ROUNDING
+    assert rates(A, B, V, found).max() < -0.9
+    # The slowest rate is e^-2t.
+    np.testing.assert_allclose(riccati.flow(A, B, V, np.eye(4), 20), found.Sigma, atol=INTEGRATED)
+    # Backwards in time A and S change sign.
+    repelling = riccati.equilibrium(-A, B, -V, "antistabilising")
+    assert rates(-A, B, -V, repelling).min() > 0.9
+    np.testing.assert_allclose(repelling.Sigma, found.Sigma, atol=ROUNDING)
+
+
+def test_all_equilibria():
+    """In the eigenbasis every coordinate obeys 0 = 2aσ + sσ²: σ is zero or -2a/s, where that is positive."""
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    a, s = np.array([1.0, -2.0, 3.0, 0.5, -0.25]), np.array([-1.0, 1.0, 2.0, -2.0, -1.0])
+    problem = [turn @ np.diag(values) @ turn.T for values in (a, s / 2)] + [np.eye(5)]
+    found = riccati.equilibria(*problem)
+    expected = [turn @ np.diag(np.array(b) * -2 * a / s) @ turn.T for b in np.ndindex(2, 2, 1, 2, 1)]
+    assert len(found) == len(expected)
+    for Sigma in expected:
+        assert min(apart(one.Sigma + np.eye(5), Sigma + np.eye(5)) for one in found) < ROUNDING
+    assert [one.rank for one in found] == [0, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_all_equilibria_where_eigenvalues_are_complex():
+    """A pair and a real one, not normal: a set of eigenvalues is an equilibrium when its real parts are positive."""
+    rng = np.random.default_rng(3)
+    turn = np.eye(4) + 0.3 * rng.normal(size=(4, 4))
+    A = turn @ np.array([[1, 2, 0, 0], [-2, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, -1.0]]) @ np.linalg.inv(turn)
+    B, V = np.eye(4) + 0.2 * rng.normal(size=(4, 4)), -np.eye(4)
+    found = riccati.equilibria(A, B, V)
+    assert [one.rank for one in found] == [0, 1, 2, 3]
+    for one in found:
+        assert one.residual < ROUNDING
+        assert np.linalg.eigvalsh(one.Sigma)[0] > -ROUNDING
+        W = A + V @ one.Sigma @ B
+        assert np.linalg.norm(W @ one.Sigma + one.Sigma @ W.T) <= ROUNDING * np.linalg.norm(A @ one.Sigma)
+    stabilising = riccati.equilibrium(A, B, V, "stabilising")
+    assert apart(found[-1].Sigma, stabilising.Sigma) < ROUNDING
+
+
+def test_no_equilibrium_of_a_kind():
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue .*1j; expected none on the imaginary axis"):
+        riccati.equilibrium(ROTATION, I2, -I2, "stabilising")
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue 2.*; expected negative real parts .* with positive"):
+        riccati.equilibrium(np.diag([2, -1]), I2, I2, "stabilising")
+    with pytest.raises(ValueError, match="^kind: there is no 'stabilizing'; did you mean 'stabilising'"):
+        riccati.equilibrium(I2, I2, -I2, "stabilizing")
+    with pytest.raises(ValueError, match="^A: has eigenvalues that coincide"):
+        riccati.equilibria(I2, I2, -I2)
+    with pytest.raises(ValueError, match="^A: the eigenvalues .* sum to zero"):
+        riccati.equilibria(np.diag([1, -1]), np.diag([-1, 1]), I2)
+
+
 def test_no_equilibrium():
     with pytest.raises(ValueError, match=r"^A: the eigenvalues .* sum to zero, so that A and -A share one"):
         riccati.equilibrium(ROTATION, I2, -I2)

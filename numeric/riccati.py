@@ -123,7 +123,8 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     ValueError
         For inputs that do not fit, and when a horizon is needed.
     ArithmeticError
-        When double precision cannot decide, as for a start at the threshold between blow-up and decay.
+        When double precision cannot decide, as for a start at the threshold between blow-up and decay: there the
+        rounding of the inputs decides between a late blow-up and none.
 
     Notes
     -----
@@ -286,10 +287,12 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
             largest, error = _largest_ever(A, larger, L)
             if largest + error < 1:
                 return math.inf
-            if monotone and largest - error <= 1 and math.isinf(limit):
+            if monotone and largest - error <= 1:  # the threshold between blow-up and none, up to rounding
+                if math.isfinite(limit) and _first_root(partial(first_order, L), 1 / size, limit) is None:
+                    return math.inf
                 raise ArithmeticError(
                     f"λ_max(LᵀC∞L) = {largest:.15g} with an error of {error:.1g}, too close to 1 to decide in double "
-                    "precision between blow-up and none; a horizon restricts the question"
+                    "precision between a late blow-up and none; an earlier horizon restricts the question"
                 )
         reach = min(limit - now, REACH / size)
         start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))

@@ -263,9 +263,15 @@ def test_blow_up_for_any_value_matrix():
 def test_blow_up_that_cannot_be_decided():
     with pytest.raises(ValueError, match="^horizon: is missing; .* eigenvalues of both signs and A is not Hurwitz"):
         riccati.blow_up_time(ROTATION, np.diag([1, -1]), I2, I2)
-    # At the threshold: Σ0 is an equilibrium.
+    # At the threshold: Σ0 is an equilibrium, and Σ0 + δ blows up after log(2/δ)/4, which is 9 for one rounding.
+    threshold = [[-2]], [[1]], [[1]], [[2]]
+    for horizon in (None, 20, 1e6):
+        with pytest.raises(ArithmeticError, match="too close to 1 to decide .* an earlier horizon"):
+            riccati.blow_up_time(*threshold, horizon=horizon)
     with pytest.raises(ArithmeticError, match="too close to 1 to decide"):
-        riccati.blow_up_time([[-2]], [[1]], [[1]], [[2]])
+        riccati.flow(*threshold, 20)
+    assert riccati.blow_up_time(*threshold, horizon=8) == math.inf
+    assert riccati.flow(*threshold, 1)[0, 0] == pytest.approx(2, rel=math.exp(4) * ROUNDING)
     # Only the decaying direction is seen, and e^{At} overflows in the other.
     with pytest.raises(ArithmeticError, match="none is excluded"):
         riccati.blow_up_time(np.diag([1, -1]), I2, I2, np.diag([0, 0.5]))

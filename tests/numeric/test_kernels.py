@@ -367,6 +367,20 @@ def test_gmpy2_agrees_with_mpmath(name):
             assert difference(map(gmpy2_backend.to_mpmath, found), expected) < mpmath.mpf(10) ** -42
 
 
+@every_reduction
+def test_jax_agrees_with_numpy(name):
+    jax = pytest.importorskip("jax")
+    point = in_doubles(random_point(name, 5))
+    parts = real_parts(name, point)
+    with jax.enable_x64(True):
+        # Some hundred operations in doubles, 1e-16 each; coefficients grow, and cancellations cost a few digits.
+        assert difference(kernel(name, "jax").rhs(*point), kernel(name, "numpy").rhs(*point)) < 1e-13
+        given = [backends.load("jax").asarray(part) for part in parts]
+        lists = kernel(name, "jax").series(4, *given, backends.load("jax"))
+        for found, expected in zip(lists, kernel(name, "numpy").series(4, *parts, backends.load("numpy")), strict=True):
+            assert difference(found, expected) < 1e-11
+
+
 def test_conversion_to_gmpy2_and_back_is_exact():
     with mpmath.workdps(70), gmpy2.context(precision=mpmath.mp.prec):
         third = mpmath.mpf(1) / 3

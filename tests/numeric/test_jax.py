@@ -1,7 +1,7 @@
 """Kernels on JAX arrays: the rates of NumPy, derivatives, and JAX's transformations."""
 
 import dataclasses
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -68,8 +68,8 @@ def test_batches(name, double):
     by_numpy, by_jax = kernels(name)
     arrays = point(name, batch=(4,))
     expected = by_numpy.rhs(*arrays)
-    assert_close(by_jax.rhs(*arrays), expected, 1e-13)
-    assert_close(jax.vmap(by_jax.rhs)(*arrays), expected, 1e-13)
+    assert_close(jax.jit(by_jax.rhs)(*arrays), expected, 1e-13)
+    assert_close(jax.jit(jax.vmap(by_jax.rhs))(*arrays), expected, 1e-13)
 
 
 @every_kernel
@@ -81,7 +81,7 @@ def test_derivatives_in_states_and_parameters(name, double):
     def moved(step):
         return by_numpy.rhs(*(array + step * change for array, change in zip(arrays, direction, strict=True)))
 
-    rates, derivatives = jax.jvp(by_jax.rhs, tuple(arrays), tuple(direction))
+    rates, derivatives = jax.jit(partial(jax.jvp, by_jax.rhs))(tuple(arrays), tuple(direction))
     assert_close(rates, moved(0), 1e-13)
     # Differences of order 6: the error is h^6 = 2e-14 times some derivative, and rounding 1e-16/h.
     h = 5e-3
@@ -92,7 +92,7 @@ def test_derivatives_in_states_and_parameters(name, double):
     assert_close(derivatives, differences, 1e-9)
     # Reverse mode is the transpose of that; its pairing is the real part of the product.
     cotangents = tuple(rng.normal(size=rate.shape).astype(rate.dtype) for rate in rates)
-    gradients = jax.vjp(by_jax.rhs, *arrays)[1](cotangents)
+    gradients = jax.jit(lambda weights: jax.vjp(by_jax.rhs, *arrays)[1](weights))(cotangents)
     assert pairing(gradients, direction) == pytest.approx(pairing(cotangents, derivatives), rel=1e-12, abs=1e-12)
 
 

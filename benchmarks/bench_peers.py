@@ -1,4 +1,4 @@
-"""One Ott–Antonsen orbit against other packages that integrate, for information.
+"""An Ott–Antonsen orbit, ten times over, against other packages that integrate, for information.
 
 Each peer gets the real and the imaginary part of the generated equation with the parameters as numbers, and the largest
 tolerance of its own at which the final state is as accurate as asked. Compiling (Numba, diffrax, jitcode) is not timed.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import chdir
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 
@@ -23,7 +23,7 @@ from side_by_side import Comparison, Side
 from numeric import integrate, load_kernel
 from symbolic import canonical_reductions
 
-INITIAL, END = {"R": 0.25 + 0.125j}, 4.5
+COUNT, INITIAL, END = 10, {"R": 0.25 + 0.125j}, 4.5
 PARAMETERS = {"A": [[1, 0.25], [-0.25, 0.5]], "V": [[0.5, -1], [1, 0.25]], "beta": 1}
 
 #: An orbit at a tolerance: its final state (Re R, Im R).
@@ -41,9 +41,14 @@ def equations() -> tuple[tuple[sp.Symbol, sp.Symbol], list[sp.Expr]]:
     return (x, y), list(sp.expand(rate, complex=True).as_real_imag())
 
 
-def ours(rtol: float) -> np.ndarray:
-    final = integrate(load_kernel("ott_antonsen"), INITIAL, (0, END), PARAMETERS, rtol=rtol, atol=rtol / 10).final["R"]
-    return np.array([final.real, final.imag])
+def our_orbit(backend: str) -> Orbit:
+    kernel = load_kernel("ott_antonsen", backend)
+
+    def orbit(rtol: float) -> np.ndarray:
+        final = integrate(kernel, INITIAL, (0, END), PARAMETERS, rtol=rtol, atol=rtol / 10).final["R"]
+        return np.array([final.real, final.imag])
+
+    return orbit
 
 
 def by_scipy(rhs: Callable[[float, np.ndarray], np.ndarray], rtol: float) -> np.ndarray:
@@ -51,11 +56,13 @@ def by_scipy(rhs: Callable[[float, np.ndarray], np.ndarray], rtol: float) -> np.
     return solve_ivp(rhs, (0, END), start, method="DOP853", rtol=rtol, atol=rtol / 10).y[:, -1]
 
 
+@cache
 def scipy_orbit() -> Orbit:
     function = sp.lambdify(*equations())
     return partial(by_scipy, lambda t, z: function(*z))
 
 
+@cache
 def numba_orbit() -> Orbit:
     import numba
 
@@ -64,6 +71,7 @@ def numba_orbit() -> Orbit:
     return partial(by_scipy, rhs)
 
 
+@cache
 def diffrax_orbit() -> Orbit:
     import diffrax
     import jax
@@ -87,6 +95,7 @@ def diffrax_orbit() -> Orbit:
     return orbit
 
 
+@cache
 def jitcode_orbit() -> Orbit:
     from jitcode import jitcode, y
 
@@ -122,13 +131,21 @@ def comparisons() -> Iterator[Comparison]:
     def side(name: str, orbit: Orbit, tolerance: float) -> Side:
         """At the largest tolerance that is accurate enough."""
         rtol = next(rtol for rtol in np.logspace(-6, -13, 15) if error(orbit(rtol)) <= tolerance)
-        return Side(name, lambda: orbit(rtol), error)
+        return Side(name, lambda: [orbit(rtol) for _ in range(COUNT)][-1], error)
 
-    for name, make, package in PEERS:
-        if package == "jitcode" and not shutil.which("cc"):  # what it generates is C
+    def pair(backend: str, peer: tuple[str, Callable[[], Orbit], str], tolerance: float) -> Comparison:
+        needs = tuple({backend, peer[2]})
+        missing = not all(map(find_spec, needs))
+        ours, theirs = (
+            Side(name, lambda: None, error) if missing else side(name, make(), tolerance)
+            for name, make in (("integrate", partial(our_orbit, backend)), peer[:2])
+        )
+        work = f"{COUNT} orbits at {tolerance:.0e}, kernel for {backend}"
+        return Comparison(work, ours, theirs, tolerance, repetitions=7, needs=needs)
+
+    for peer in PEERS:
+        if peer[2] == "jitcode" and not shutil.which("cc"):  # what it generates is C
             continue
-        orbit = make() if find_spec(package) else None
-        for tolerance in (1e-9, 1e-12):
-            theirs = side(name, orbit, tolerance) if orbit else Side(name, lambda: None, error)
-            mine = side("integrate", ours, tolerance)
-            yield Comparison(f"one orbit at {tolerance:.0e}", mine, theirs, tolerance, repetitions=15, needs=(package,))
+        for backend in ("numpy", "heyoka"):
+            for tolerance in (1e-9, 1e-12):
+                yield pair(backend, peer, tolerance)

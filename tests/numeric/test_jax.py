@@ -1,6 +1,7 @@
 """Kernels on JAX arrays: the rates of NumPy, derivatives, and JAX's transformations."""
 
 import dataclasses
+import sys
 from functools import cache, partial
 
 import numpy as np
@@ -138,3 +139,10 @@ def test_integrate(jitted, double):
     expected, got = (integrate(kernel, initial, (0, 1), parameters) for kernel in (by_numpy, by_jax))
     # The same steps, up to rounding.
     assert abs(got.final["R"] - expected.final["R"]) < 1e-12
+
+
+def test_without_jax(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "numeric.backends.jax", raising=False)
+    with pytest.raises(ValueError, match=r"^backend: 'jax' is not installed; pip install 'attnflow\[jax\]'"):
+        load_kernel("ott_antonsen", "jax")

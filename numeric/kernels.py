@@ -36,7 +36,8 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         `symbolic.printing.translate`.
     backend
         "numpy" for double precision; "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
-        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend.
+        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "jax" for
+        double precision on arrays of JAX, which compiles, maps and differentiates them (`numeric.backends.jax`).
 
     Returns
     -------

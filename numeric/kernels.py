@@ -39,10 +39,11 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         `symbolic.printing.translate`.
     backend
         "numpy" for double precision; "heyoka" likewise, but `integrate` compiles small systems, which is far faster
-        (extra `fast`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2" likewise, which
-        is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "auto" is "heyoka", where
-        that is installed, for kernels without tokens (no array has n rows), "numpy" for others; `Kernel.backend` says
-        which.
+        (extra `fast`); "jax" likewise, on arrays of JAX, which compiles, maps and differentiates them (extra `jax`,
+        `numeric.backends.jax`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
+        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "auto" is
+        "heyoka", where that is installed, for kernels without tokens (no array has n rows), "numpy" for others;
+        `Kernel.backend` says which.
 
     Returns
     -------

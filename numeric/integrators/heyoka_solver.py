@@ -22,7 +22,8 @@ import numpy as np
 
 from numeric.backends.heyoka import hy, system
 from numeric.integrators.events import follow
-from numeric.integrators.scipy_solver import COARSER, COARSEST, MAX_STEPS, Entry, failure
+from numeric.integrators.scipy_solver import MAX_STEPS
+from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
 from numeric.kernel import Kernel
 from numeric.layout import Layout
 from numeric.outcome import Finished, Outcome, StepLimit

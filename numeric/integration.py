@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import mpmath
-import numpy as np
 
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
@@ -103,6 +102,11 @@ def integrate(
     times = None if t_eval is None else check_times(t_eval, (start, end))
     layout = Layout(kernel.state, state)
     flat = layout.flatten(state)
+    if kernel.backend == "heyoka":
+        from numeric.integrators import heyoka_solver
+
+        problem = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
+        return _trajectory(heyoka_solver.solve(problem, functions), times)
     steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 
@@ -118,18 +122,11 @@ def _exact_problem(
 
 
 def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
-    if times is None:
-        times = [solution.start, *(piece.end for piece in solution.pieces)]
-        rows = [solution.initial, *(piece.final for piece in solution.pieces)]
-    else:
-        times = [time for time in times if time <= solution.end]
-        rows = [solution.flat(time) for time in times]
     return Trajectory(
-        times=np.array(times, dtype=solution.initial.dtype),
-        states=solution.layout.unflatten(solution.stack(rows)),
         final=solution.named(solution.final),
         outcome=solution.outcome,
         events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
         error=solution.error,
         _solution=solution,
+        _wanted=times,
     )

@@ -79,14 +79,24 @@ def scipy_steps(
     if solver.status == "finished":
         yield Finished(solver.t)
         return
+
+    def coarse_end() -> float:
+        coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
+        while coarse.status == "running":
+            coarse.step()
+        return float(coarse.t)
+
     with np.errstate(all="ignore"):
-        outcome = _failure(history, rhs, layout, end, rtol, atol)
+        outcome = failure(history, layout, rtol, coarse_end)
     yield outcome
 
 
-def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: float, atol: float) -> Outcome:
-    """Why the steps became too small: a blow-up, or something else."""
-    start, initial, _ = history[0]
+def failure(history: list[Entry], layout: Layout, rtol: float, coarse_end: Callable[[], float]) -> Outcome:
+    """Why the steps became too small: a blow-up, or something else.
+
+    `coarse_end` is the time at which a run with COARSER tolerances gives up.
+    """
+    start = history[0][0]
     last, flat, _ = history[-1]
     name, block = layout.largest(flat)
     if not 0 < _growth_time(history[-1], block) < GROWTH * (last - start):
@@ -96,10 +106,7 @@ def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: f
             "enough for a blow-up: the right-hand side is singular there or too large for doubles",
         )
     time = last + _growth_time(history[-1], block)
-    coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
-    while coarse.status == "running":
-        coarse.step()
-    radius = max(abs(time - coarse.t), rtol * (time - start), 4 * np.spacing(time))
+    radius = max(abs(time - coarse_end()), rtol * (time - start), 4 * np.spacing(time))
     bracket = (float(time - radius), float(time + radius))
     exponent, rate = _power(history, block, time, CLEAR_OF_ERROR * radius)
     return BlewUp(name, bracket, rate, exponent, "" if exponent else "not recognised as a power of t* - t")

@@ -109,8 +109,8 @@ def integrate(
     if kernel.backend == "heyoka":
         from numeric.integrators import heyoka_solver
 
-        problem = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
-        return _trajectory(heyoka_solver.solve(problem, functions), times)
+        compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
+        return _trajectory(heyoka_solver.solve(compiled, functions), times)
     steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 

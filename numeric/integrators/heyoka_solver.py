@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+import heyoka as hy
 import numpy as np
 
-from numeric.backends.heyoka import hy, system
+from numeric.backends.heyoka import system
 from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import MAX_STEPS
 from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure

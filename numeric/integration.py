@@ -37,8 +37,9 @@ def integrate(
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
-    Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
-    `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
+    Without `digits`, in double precision: by SciPy's DOP853, with the tolerances given for its local errors, or with
+    kernels of the backend "heyoka" by its Taylor method, compiled (`numeric.integrators.heyoka_solver`). With `digits`,
+    by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
     Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
     are given.
@@ -111,6 +112,10 @@ def integrate(
 
         compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
         return _trajectory(heyoka_solver.solve(compiled, functions), times)
+    if kernel.backend == "jax":
+        from numeric.backends import jax
+
+        kernel = jax.compiled(kernel)
     steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 

@@ -1,6 +1,5 @@
 """Kernels on JAX arrays: the rates of NumPy, derivatives, and JAX's transformations."""
 
-import dataclasses
 import sys
 from functools import cache, partial
 
@@ -128,17 +127,16 @@ def test_single_precision_is_an_error():
     assert not jax.config.jax_enable_x64
 
 
-@pytest.mark.parametrize("jitted", [False, True])
-def test_integrate(jitted, double):
+def test_integrate():
+    """In double precision, outside any scope, and leaving none behind."""
     by_numpy, by_jax = kernels("ott_antonsen")
-    if jitted:
-        by_jax = dataclasses.replace(by_jax, rhs=jax.jit(by_jax.rhs))
     names = [argument.name for argument in by_numpy.state + by_numpy.parameters]
     parameters = dict(zip(names, point("ott_antonsen"), strict=True))
     initial = {"R": parameters.pop("R")}
     expected, got = (integrate(kernel, initial, (0, 1), parameters) for kernel in (by_numpy, by_jax))
     # The same steps, up to rounding.
     assert abs(got.final["R"] - expected.final["R"]) < 1e-12
+    assert not jax.config.jax_enable_x64
 
 
 def test_without_jax(monkeypatch):

@@ -62,9 +62,9 @@ few = settings(max_examples=4, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
 
 
-def sample(argument, rng):
+def sample(argument, rng, sizes):
     """An admissible value, of a size at which nothing blows up within the time span."""
-    shape = tuple(SIZES.get(size, size) for size in argument.shape)
+    shape = tuple(sizes.get(size, size) for size in argument.shape)
     value = rng.uniform(-0.7, 0.7, shape)
     match argument.domain:
         case "positive":
@@ -80,9 +80,9 @@ def sample(argument, rng):
     return value
 
 
-def problem(name, seed):
+def problem(name, seed, sizes=SIZES):
     kernel, rng = load_kernel(name), np.random.default_rng(seed)
-    state, parameters = ({a.name: sample(a, rng) for a in group} for group in (kernel.state, kernel.parameters))
+    state, parameters = ({a.name: sample(a, rng, sizes) for a in group} for group in (kernel.state, kernel.parameters))
     return kernel, state, parameters
 
 
@@ -96,6 +96,19 @@ def assert_equal(found, expected):
     size = max(np.abs(value).max() for value in expected.values())
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=0, atol=CLOSE * max(size, 1))
+
+
+@every_kernel
+@pytest.mark.parametrize("backend", ["numpy", "heyoka", "jax"])
+def test_backends_agree(name, backend):
+    """Each in double precision with twenty digits by the Taylor method, on the same doubles."""
+    if backend != "numpy":
+        pytest.importorskip(backend)
+    # Small: heyoka unrolls arrays into scalars, and takes seconds to compile large ones.
+    kernel, state, parameters = problem(name, 7, {"d": 2, "n": 3, "r": 1})
+    exact = integrate(kernel, state, (0, SPAN), parameters, digits=20).final
+    found = flow(load_kernel(name, backend), state, SPAN, parameters)
+    assert_equal(found, {key: np.asarray(value).astype(np.asarray(found[key]).dtype) for key, value in exact.items()})
 
 
 @every_kernel

@@ -101,12 +101,15 @@ def check_time_span(t_span: Any, *, exact: bool = False) -> tuple[Any, Any]:
     (0.0, 0.25)
     """
     try:
-        start, end = (to_real(t) for t in as_nested(t_span))
+        start, end = t_span
+        if exact or not (type(start) in (int, float) and type(end) in (int, float)):
+            start, end = (to_real(t) for t in as_nested(t_span))
     except (TypeError, ValueError, ArithmeticError):
         raise ValueError(f"t_span: {t_span!r} is not a pair of numbers; expected (start, end)") from None
     if not exact:
         start, end = float(start), float(end)
-    if not (mpmath.isfinite(start) and mpmath.isfinite(end)):
+    finite = mpmath.isfinite if exact else math.isfinite
+    if not (finite(start) and finite(end)):
         raise ValueError(f"t_span: {t_span!r} is not finite; expected two finite times")
     if not start < end:
         raise ValueError(f"t_span: {t_span!r} is not increasing; expected start < end")
@@ -180,11 +183,15 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
     """The value as a new array of the right type, every entry finite."""
     wanted = DOMAINS[argument.domain]
     is_complex = argument.domain in COMPLEX
-    if not exact and isinstance(value, np.ndarray | int | float | complex):
-        array = np.asarray(value)
+    if not exact and isinstance(value, np.ndarray | int | float | complex | list | tuple):
+        try:
+            array = np.array(value)
+        except ValueError:  # rows of different lengths, which are reported below
+            array = np.empty(0, dtype=object)
+        # Text and exact numbers have another kind.
         if array.dtype.kind in ("biufc" if is_complex else "biuf"):
-            array = array.astype(complex if is_complex else float)
-            _check_finite(argument, bool(np.isfinite(array).all()))
+            array = array.astype(complex if is_complex else float, copy=False)
+            _check_finite(argument, bool(np.logical_and.reduce(np.isfinite(array), axis=None)))
             return array
     entries = np.array(as_nested(value), dtype=object)
     convert = to_complex if is_complex else to_real
@@ -212,7 +219,7 @@ def _check_finite(argument: Argument, finite: bool) -> None:
 
 def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]], batch: bool) -> None:
     """Match the trailing axes with the declared sizes, which a first occurrence fixes."""
-    expected = tuple(str(sizes[size][0]) if size in sizes else str(size) for size in argument.shape)
+    known = dict(sizes)
     rank = len(argument.shape)
     fits = len(shape) == rank or (batch and len(shape) > rank)
     for size, length in zip(argument.shape, shape[len(shape) - rank :], strict=False):
@@ -221,6 +228,7 @@ def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tu
         else:
             fits = fits and size == length
     if not fits:
+        expected = tuple(str(known[size][0]) if size in known else str(size) for size in argument.shape)
         reasons = {size: sizes[size] for size in argument.shape if size in sizes and sizes[size][1] != argument.name}
         because = "".join(f", as {size} = {length} in '{source}'" for size, (length, source) in reasons.items())
         axes = ", ".join(expected) + ("," if rank == 1 else "")

@@ -40,6 +40,9 @@ MIN_DIGITS, MAX_DIGITS = 15, 10_000
 #: Below this, DOP853 works against the rounding of doubles.
 MIN_RTOL = 1e-13
 
+#: What NumPy converts as it is meant: numbers, and nested sequences if they turn out to hold nothing else.
+_PLAIN = (np.ndarray, int, float, complex, list, tuple)
+
 Group = tuple[str, Sequence[Argument], Mapping[str, Any]]
 
 
@@ -183,7 +186,7 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
     """The value as a new array of the right type, every entry finite."""
     wanted = DOMAINS[argument.domain]
     is_complex = argument.domain in COMPLEX
-    if not exact and isinstance(value, np.ndarray | int | float | complex | list | tuple):
+    if not exact and isinstance(value, _PLAIN):
         try:
             array = np.array(value)
         except ValueError:  # rows of different lengths, which are reported below
@@ -191,7 +194,9 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
         # Text and exact numbers have another kind.
         if array.dtype.kind in ("biufc" if is_complex else "biuf"):
             array = array.astype(complex if is_complex else float, copy=False)
-            _check_finite(argument, bool(np.logical_and.reduce(np.isfinite(array), axis=None)))
+            # One product sees all that is not finite; it may overflow, so it does not decide alone.
+            finite = math.isfinite(np.vdot(array, array).real) or bool(np.isfinite(array).all())
+            _check_finite(argument, finite)
             return array
     entries = np.array(as_nested(value), dtype=object)
     convert = to_complex if is_complex else to_real
@@ -219,6 +224,8 @@ def _check_finite(argument: Argument, finite: bool) -> None:
 
 def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]], batch: bool) -> None:
     """Match the trailing axes with the declared sizes, which a first occurrence fixes."""
+    if shape == argument.shape:  # only numbers are equal to numbers
+        return
     known = dict(sizes)
     rank = len(argument.shape)
     fits = len(shape) == rank or (batch and len(shape) > rank)
@@ -251,7 +258,7 @@ def _check_positive(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    largest = float(np.max(np.abs(array)))
+    largest = float(abs(array).max())
     if largest > 1 + SLACK:
         raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
 

@@ -40,7 +40,8 @@ def integrate(
     `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
     Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
-    are given.
+    are given. Kernels of the backend "heyoka" are compiled on first use with given shapes, and integrated by its Taylor
+    method in double precision (`numeric.integrators.heyoka_solver` says how it meets the tolerances).
 
     Parameters
     ----------
@@ -105,8 +106,8 @@ def integrate(
     if kernel.backend == "heyoka":
         from numeric.integrators import heyoka_solver
 
-        problem = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
-        return _trajectory(heyoka_solver.solve(problem, functions), times)
+        compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
+        return _trajectory(heyoka_solver.solve(compiled, functions), times)
     steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 

@@ -37,12 +37,12 @@ def integrate(
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
-    Without `digits`, in double precision: by SciPy's DOP853, with the tolerances given for its local errors, or with
-    kernels of the backend "heyoka" by its Taylor method, compiled (`numeric.integrators.heyoka_solver`). With `digits`,
-    by Taylor series in multiple precision, with that many correct decimal digits in the final state,
+    Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
+    `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
     Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
-    are given.
+    are given. Kernels of the backend "heyoka" are compiled on first use with given shapes, and integrated by its Taylor
+    method in double precision (`numeric.integrators.heyoka_solver` says how it meets the tolerances).
 
     Parameters
     ----------

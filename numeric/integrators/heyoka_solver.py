@@ -26,15 +26,16 @@ from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import MAX_STEPS
 from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
 from numeric.kernel import Kernel
-from numeric.layout import Layout
+from numeric.layout import Layout, flatten
 from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
 #: So many compiled systems are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
 KEPT = 64
 
-#: Beyond so many entries straight-line code takes long to compile; heyoka's compact mode is slower at run time.
-COMPACT_FROM = 12
+#: Equations longer than this, in terms as heyoka counts them when they are written out, are compiled in its compact
+#: mode. Straight-line code would run twice as fast, but take seconds to compile. Moments in dimension 3 are shorter.
+COMPACT_FROM = 4000
 
 #: Steps this short against the time, in units in its last place, lead nowhere.
 FEWEST_ULPS = 4
@@ -63,18 +64,19 @@ class Problem:
     def integrator(self, coarser: float = 1.0) -> Iterator[Any]:
         """A compiled integrator at the start of this problem, with tolerances that are this much coarser."""
         tolerance = min(max(coarser * min(self.rtol, self.atol), sys.float_info.epsilon), COARSEST)
-        layout = Layout(self.kernel.parameters, self.parameters)
         identity = self.kernel.digest or self.kernel.series  # equations typed by hand have no digest
-        key = (identity, tolerance, *self.layout.shapes.values(), *layout.shapes.values())
+        shapes = {name: value.shape for name, value in self.parameters.items()}
+        key = (identity, tolerance, *self.layout.shapes.values(), *shapes.values())
         try:
             integrator = _idle[key].pop()
         except LookupError:
-            integrator = _compile(self.kernel, self.layout.shapes | layout.shapes, tolerance)
+            integrator = _compile(self.kernel, self.layout.shapes | shapes, tolerance)
         try:
             integrator.time = self.start
             integrator.state[:] = self.initial
-            if len(integrator.pars):  # up to the last one that occurs
-                integrator.pars[:] = layout.flatten(self.parameters)[: len(integrator.pars)]
+            values = integrator.pars  # up to the last one that occurs
+            if len(values):
+                values[:] = flatten(self.kernel.parameters, self.parameters)[: len(values)]
             yield integrator
         finally:
             if key not in _idle and len(_idle) >= KEPT:
@@ -84,9 +86,8 @@ class Problem:
 
 def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:
     equations = system(kernel, shapes)
-    return hy.taylor_adaptive(
-        equations, [0.0] * len(equations), tol=tolerance, compact_mode=len(equations) > COMPACT_FROM
-    )
+    compact = sum(len(rate) for _, rate in equations) > COMPACT_FROM
+    return hy.taylor_adaptive(equations, [0.0] * len(equations), tol=tolerance, compact_mode=compact)
 
 
 def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:

@@ -264,7 +264,7 @@ def _check_positive(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    largest = float(abs(array).max())
+    largest = float(np.max(abs(array)))
     if largest > 1 + SLACK:
         raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
 

@@ -258,7 +258,7 @@ def _check_positive(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    largest = float(abs(array).max())
+    largest = float(np.asarray(abs(array)).max())
     if largest > 1 + SLACK:
         raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
 

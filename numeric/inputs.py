@@ -46,7 +46,9 @@ _PLAIN = (np.ndarray, int, float, complex, list, tuple)
 Group = tuple[str, Sequence[Argument], Mapping[str, Any]]
 
 
-def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> list[dict[str, Any]]:
+def check_values(
+    *groups: Group, exact: bool = False, batch: bool = False, normalize: bool = False
+) -> list[dict[str, Any]]:
     """Copies of the given values as arrays, checked against the arguments they are meant for.
 
     Parameters
@@ -59,6 +61,8 @@ def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> li
         exact values given; scalars are bare numbers, everything else is an object array.
     batch
         Whether arrays may have leading axes, which must broadcast among all arguments.
+    normalize
+        Scale unit tokens to unit length, instead of refusing others.
 
     Returns
     -------
@@ -82,6 +86,8 @@ def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> li
         for argument in arguments:
             array = _convert(argument, values[argument.name], exact)
             _check_shape(argument, array.shape, sizes, batch)
+            if normalize and argument.domain == "unit tokens":
+                array = _normalized(argument, array)
             if argument.domain in _CHECKS:
                 _CHECKS[argument.domain](argument, array)
             arrays[argument.name] = array
@@ -258,16 +264,30 @@ def _check_positive(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    largest = float(np.asarray(abs(array)).max())
+    largest = float(np.max(abs(array)))
     if largest > 1 + SLACK:
         raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
 
 
 def _check_unit_tokens(argument: Argument, array: np.ndarray) -> None:
-    lengths = np.linalg.norm(array.astype(float), axis=-1)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(array.astype(float), axis=-1)
     worst = float(lengths.flat[np.argmax(np.abs(lengths - 1))])
     if abs(worst - 1) > SLACK:
-        raise ValueError(f"{argument.name}: has a token of length {worst:.10g}; expected {DOMAINS['unit tokens']}")
+        raise ValueError(
+            f"{argument.name}: has a token of length {worst:.10g}; expected {DOMAINS['unit tokens']}, or normalize=True"
+        )
+
+
+def _normalized(argument: Argument, array: np.ndarray) -> np.ndarray:
+    # Divided by their largest entry first: squares could leave the range of doubles.
+    largest = np.abs(array).max(axis=-1, keepdims=True)
+    if not (largest > 0).all():
+        raise ValueError(f"{argument.name}: has a token of length 0, which cannot be scaled to unit length")
+    array = array / largest
+    squares = np.asarray((array * array).sum(axis=-1, keepdims=True))
+    root = np.frompyfunc(mpmath.sqrt, 1, 1) if array.dtype == object else np.sqrt
+    return array / root(squares)
 
 
 def _check_covariance(argument: Argument, array: np.ndarray) -> None:

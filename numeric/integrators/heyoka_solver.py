@@ -4,6 +4,9 @@ heyoka has one tolerance. Its steps commit errors of about tolerance * max(1, la
 smaller of rtol and atol satisfies both, in the maximum norm: an entry far smaller than the largest is no more accurate
 than that one. The tolerance is no less than the rounding of doubles, whatever atol is.
 
+Unit tokens are scaled to unit length in what is returned; the steps need no help to keep them on the sphere to within
+their errors.
+
 An orbit that reaches its end is computed in one call, which keeps the final state only. Its steps are retraced when
 they are asked for, with the same result, which costs less than to keep them always.
 """
@@ -95,7 +98,7 @@ def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
     if not events:
         with problem.integrator() as integrator:
             status, shortest, *_ = integrator.propagate_until(problem.end, max_steps=MAX_STEPS)
-            final = integrator.state.copy()
+            final = problem.layout.with_unit_tokens(integrator.state.copy())
         # Steps that vanished on the way may have led across a singularity.
         vanishing = FEWEST_ULPS * math.ulp(max(abs(problem.start), abs(problem.end)))
         if status == hy.taylor_outcome.time_limit and shortest > vanishing:
@@ -136,13 +139,13 @@ class Propagated(Solution):
         first = 1 if times[0] > self.start else 0
         with self._problem.integrator() as integrator:
             found = integrator.propagate_grid(grid, max_steps=MAX_STEPS)[-1]
-        return found[first : first + len(times)]
+        return [self.layout.with_unit_tokens(row) for row in found[first : first + len(times)]]
 
 
 def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
     """The steps one by one, then the outcome."""
     with problem.integrator() as integrator:
-        orders = np.arange(integrator.order + 1)
+        orders, unit = np.arange(integrator.order + 1), problem.layout.with_unit_tokens
         time, state = problem.start, problem.initial
         history: list[Entry] = []
         for _ in range(MAX_STEPS):
@@ -152,7 +155,7 @@ def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
             if status == hy.taylor_outcome.err_nf_state:
                 break
             before, time, state = time, integrator.time, integrator.state.copy()
-            yield Piece(before, time, partial(_evaluate, coefficients, orders, before), state)
+            yield Piece(before, time, partial(_evaluate, coefficients, orders, before, unit), unit(state))
             if status == hy.taylor_outcome.time_limit:
                 yield Finished(time)
                 return
@@ -167,8 +170,8 @@ def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
     yield outcome
 
 
-def _evaluate(coefficients: np.ndarray, orders: np.ndarray, start: float, time: float) -> np.ndarray:
-    return coefficients @ (time - start) ** orders
+def _evaluate(coefficients: np.ndarray, orders: np.ndarray, start: float, unit: Any, time: float) -> np.ndarray:
+    return unit(coefficients @ (time - start) ** orders)
 
 
 def _step(integrator: Any, end: float, write_tc: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -177,6 +178,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 def _check_names(role: str, arguments: Sequence[Argument], values: Mapping[str, Any]) -> None:
     names = [argument.name for argument in arguments]
+    if isinstance(values, dict) and [*values] == names:
+        return
     expected = ", ".join(names) or "none"
     if not isinstance(values, Mapping):
         raise ValueError(f"{role}: {type(values).__name__} is not a mapping; expected values for {expected} by name")
@@ -190,8 +193,10 @@ def _check_names(role: str, arguments: Sequence[Argument], values: Mapping[str, 
 
 def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
     """The value as a new array of the right type, every entry finite."""
-    wanted = DOMAINS[argument.domain]
     is_complex = argument.domain in COMPLEX
+    if not exact and (type(value) is float or is_complex and type(value) is complex):
+        _check_finite(argument, cmath.isfinite(value))
+        return np.array(value, dtype=complex if is_complex else float)
     if not exact and isinstance(value, _PLAIN):
         try:
             array = np.array(value)
@@ -204,6 +209,7 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
             finite = math.isfinite(np.vdot(array, array).real) or bool(np.isfinite(array).all())
             _check_finite(argument, finite)
             return array
+    wanted = DOMAINS[argument.domain]
     entries = np.array(as_nested(value), dtype=object)
     convert = to_complex if is_complex else to_real
     array = np.empty(entries.shape, dtype=object)

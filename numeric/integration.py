@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from numeric import exact_routes
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
 from numeric.integrators.events import follow
@@ -34,6 +35,7 @@ def integrate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     t_eval: Sequence[Any] | None = None,
+    exact: bool = True,
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
@@ -65,6 +67,9 @@ def integrate(
         Relative (at least 1e-13) and absolute tolerance, in double precision only.
     t_eval
         Increasing times at which `times` and `states` are wanted; by default those of the integrator's steps.
+    exact
+        In double precision, integrate the group that moves all tokens where there is one (`numeric.exact_routes`);
+        `trajectory.route` names the kernel that was integrated. False: always the kernel given.
 
     Returns
     -------
@@ -95,7 +100,7 @@ def integrate(
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return _trajectory(solution, times)
+            return _trajectory(solution, times, kernel.name)
 
     rtol, atol = check_tolerances(rtol, atol)
     state, values = check_values(("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters))
@@ -103,8 +108,13 @@ def integrate(
     times = None if t_eval is None else check_times(t_eval, (start, end))
     layout = Layout(kernel.state, state)
     flat = layout.flatten(state)
-    steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
-    return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
+    route = exact_routes.find(kernel, state) if exact else None
+    if route is not None:
+        steps = exact_routes.steps(route, state, values, start, end, rtol, atol)
+    else:
+        steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
+    solution = follow(steps, layout, start, flat, functions, precision=None)
+    return _trajectory(solution, times, route.kernel if route else kernel.name)
 
 
 def _exact_problem(
@@ -117,7 +127,7 @@ def _exact_problem(
     return taylor.Problem(kernel, state, values, start, end)
 
 
-def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
+def _trajectory(solution: Solution, times: list[Any] | None, route: str) -> Trajectory:
     if times is None:
         times = [solution.start, *(piece.end for piece in solution.pieces)]
         rows = [solution.initial, *(piece.final for piece in solution.pieces)]
@@ -132,4 +142,5 @@ def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
         events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
         error=solution.error,
         _solution=solution,
+        route=route,
     )

@@ -101,6 +101,8 @@ class Trajectory:
         With `digits`: the estimated error of the final state, relative to the size of the whole state (its largest
         entry over the last step); infinite when there is no estimate, because the integration gave up or because errors
         below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
+    route
+        The name of the kernel that was integrated: the one given, or that of an exact route (`numeric.exact_routes`).
     """
 
     times: np.ndarray
@@ -110,6 +112,7 @@ class Trajectory:
     events: list[list[tuple[Any, dict[str, Any]]]]
     error: Any
     _solution: Solution = field(repr=False)
+    route: str = ""
 
     def __getitem__(self, name: str) -> Any:
         return self.states[name]

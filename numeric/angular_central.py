@@ -5,7 +5,7 @@ M has the eigenvectors of Σ, and with eigenvalues λ of Σ the eigenvalues
     M_i = ½ ∫ f_i(u) du over the real line,   f_i = σλ_i t_i Π_j t_j^{1/2},   t_j = 1/(1 + σλ_j),   σ = e^u,
 
 which is the integral that the reduction derives, with 2s = e^u. This is a quadrature, not a closed form: the
-trapezoidal rule, with nodes that do not depend on λ when λ_max = 1. Its error, relative to every single M_i, is bounded:
+trapezoidal rule, with nodes that do not depend on λ when λ_max = 1. Its error, relative to each single M_i, is bounded:
 
 - f_i is analytic for |Im u| < π, where |1 + re^{iθ}| ≥ (1 + r) cos(θ/2) gives |f_i(u + iθ)| ≤ f_i(u) cos(θ/2)^{−1−d/2}.
   With the spacing h the discretisation is off by at most 2 cos(θ/2)^{−1−d/2} / (e^{2πθ/h} − 1), for every θ < π.
@@ -102,7 +102,7 @@ def second_moment_of_factor(L: Any) -> np.ndarray:
 
 
 def second_moment_mpmath(Sigma: Any) -> np.ndarray:
-    """M(Σ) of object arrays of mpmath numbers, at its current precision: the same quadrature, one node after another."""
+    """M(Σ) of object arrays of mpmath numbers, at its current precision: the same quadrature, node after node."""
     Sigma = np.asarray(Sigma, dtype=object)
     result = np.empty(Sigma.shape, dtype=object)
     for place in np.ndindex(Sigma.shape[:-2]):

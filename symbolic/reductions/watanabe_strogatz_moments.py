@@ -22,11 +22,11 @@ from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import LinearAttention
 from symbolic.laws import MoebiusOrbit, Tokens
-from symbolic.notation import Average, PolynomialValue, without_parts
+from symbolic.notation import PolynomialValue
 from symbolic.reduction import Reduction, Variable
 from symbolic.reductions import watanabe_strogatz
 from symbolic.reductions.kuramoto_daido import FIELD, R, plane_parameters
-from symbolic.reductions.watanabe_strogatz import alpha, eta, moebius, w, zeta
+from symbolic.reductions.watanabe_strogatz import alpha, moebius, w, zeta
 
 #: The number of terms, the index of one, and what is left out.
 K = sp.Symbol("K", integer=True, nonnegative=True)

@@ -27,8 +27,8 @@ ERROR, DIRECT = 1e-9, 1e-9
 
 #: (A, V), and our tolerance for that error: tokens that keep moving, and tokens that gather in two clusters.
 ORBITS = {
-    "|α| < 0.9": ([[1.0, 0.5], [-0.25, 0.75]], [[0.4, 1.0], [-0.8, -0.5]], 1e-8),
-    "|α| -> 1": ([[1.0, 0.3], [-0.2, 0.8]], [[0.6, 1.0], [-0.3, 0.4]], 5e-10),
+    "|α| < 0.9": ([[1.0, 0.5], [-0.25, 0.75]], [[0.4, 1.0], [-0.8, -0.5]], 3e-9),
+    "|α| -> 1": ([[1.0, 0.3], [-0.2, 0.8]], [[0.6, 1.0], [-0.3, 0.4]], 1e-10),
 }
 
 #: V skew, so that the law keeps turning: with A = I as well the spectrum of Σ would not change at all.

@@ -20,6 +20,7 @@ law in fewer dimensions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -103,11 +104,22 @@ def second_moment_of_factor(L: Any) -> np.ndarray:
 
 def second_moment_mpmath(Sigma: Any) -> np.ndarray:
     """M(Σ) of object arrays of mpmath numbers, at its current precision: the same quadrature, node after node."""
-    Sigma = np.asarray(Sigma, dtype=object)
-    result = np.empty(Sigma.shape, dtype=object)
-    for place in np.ndindex(Sigma.shape[:-2]):
-        eigenvalues, vectors = mpmath.eigsy(mpmath.matrix(Sigma[place].tolist()))
-        moments = np.array(_second_moments_mpmath([max(value, mpmath.mpf(0)) for value in eigenvalues]), dtype=object)
+    return _each(Sigma, lambda matrix: mpmath.eigsy(matrix)[::-1], lambda value: max(value, mpmath.mpf(0)))
+
+
+def second_moment_of_factor_mpmath(L: Any) -> np.ndarray:
+    """M(L Lᵀ), likewise."""
+    return _each(L, lambda matrix: mpmath.svd_r(matrix)[:2], lambda value: value**2)
+
+
+def _each(matrices: Any, decompose: Callable[[Any], Any], eigenvalue: Callable[[Any], Any]) -> np.ndarray:
+    """M for each matrix, from the vectors and values of its decomposition."""
+    matrices = np.asarray(matrices, dtype=object)
+    d = matrices.shape[-2]
+    result = np.empty((*matrices.shape[:-1], d), dtype=object)
+    for place in np.ndindex(matrices.shape[:-2]):
+        vectors, values = decompose(mpmath.matrix(matrices[place].tolist()))
+        moments = np.array(_second_moments_mpmath([eigenvalue(value) for value in values]), dtype=object)
         columns = np.array(vectors.tolist(), dtype=object)
         result[place] = (columns * moments) @ columns.T
     return result

@@ -62,9 +62,12 @@ def _inverse(matrices: np.ndarray) -> np.ndarray:
         return _asarray(_mpmath.linalg.inv(to_mpmath(matrices)))
 
 
-def _second_moment(Sigma: np.ndarray) -> np.ndarray:
-    with mpmath.workprec(gmpy2.get_context().precision):
-        return _asarray(_mpmath.acg_second_moment(to_mpmath(Sigma)))
+def _by_mpmath(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def converted(array: np.ndarray) -> np.ndarray:
+        with mpmath.workprec(gmpy2.get_context().precision):
+            return _asarray(function(to_mpmath(array)))
+
+    return converted
 
 
 def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
@@ -110,8 +113,8 @@ arithmetic = SimpleNamespace(
     sin=_elementwise(gmpy2.sin),
     linalg=SimpleNamespace(inv=_inverse, trace=np.linalg.trace),
     polynomial=polynomial,
-    acg_second_moment=_second_moment,
-    acg_second_moment_of_factor=lambda L: _second_moment(L @ L.mT),
+    acg_second_moment=_by_mpmath(_mpmath.acg_second_moment),
+    acg_second_moment_of_factor=_by_mpmath(_mpmath.acg_second_moment_of_factor),
     convolve=_convolve,
     matmul=_matmul,
 )

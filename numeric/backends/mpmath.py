@@ -12,7 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from numeric.angular_central import second_moment_mpmath
+from numeric.angular_central import second_moment_mpmath, second_moment_of_factor_mpmath
 
 _convert = np.frompyfunc(mpmath.mpmathify, 1, 1)
 
@@ -82,7 +82,7 @@ arithmetic = SimpleNamespace(
     linalg=SimpleNamespace(inv=_inverse, trace=np.linalg.trace),
     polynomial=polynomial,
     acg_second_moment=second_moment_mpmath,
-    acg_second_moment_of_factor=lambda L: second_moment_mpmath(L @ L.mT),
+    acg_second_moment_of_factor=second_moment_of_factor_mpmath,
     convolve=_convolve,
     matmul=_matmul,
 )

@@ -108,7 +108,7 @@ def series_text(reduction: Reduction) -> str:
 
 
 def _refusal_text(operation: str) -> str:
-    message = f"digits: there is no Taylor recurrence for {operation}; expected none, for double precision"
+    message = f"digits: there is no Taylor recurrence for {operation}; expected none"
     return "\n".join(
         [
             "def series(order, *arrays):",

@@ -11,6 +11,10 @@ it is elementary,
     M(Σ) = (Σ + √det Σ I) / (tr Σ + 2√det Σ),
 
 and the equation is Ott–Antonsen's with R = (√λ₁ − √λ₂)/(√λ₁ + √λ₂) e^{2iφ}.
+
+>>> from symbolic import AngularCentralGaussian, LinearAttention, Sphere, reduce
+>>> reduce(LinearAttention(space=Sphere()), AngularCentralGaussian()).equations
+{Sigma: Sigma*W.T + W*Sigma}
 """
 
 from __future__ import annotations

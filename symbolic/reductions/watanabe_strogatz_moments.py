@@ -9,6 +9,10 @@ so that the order parameter needs the moments ⟨w^k⟩ of the constants once, h
     R = α + (1 − |α|²) e^{iη} Σ_{k=1..K} ⟨w^k⟩ (−ᾱ e^{iη})^{k−1},   up to (1 + |α|)|α|^K.
 
 For w uniform all moments vanish, and R = α is Ott–Antonsen's variable.
+
+>>> from symbolic import LinearAttention, MoebiusOrbit, Sphere, reduce
+>>> [parameter.name for parameter in reduce(LinearAttention(space=Sphere(2)), MoebiusOrbit()).parameters]
+['A', 'V', 'beta', 'c', 's']
 """
 
 from __future__ import annotations

@@ -38,7 +38,9 @@ def check_tokens(kernel: Kernel, digits: int) -> Evidence:
     parameters = {"A": rng.normal(size=(5, 5)), "V": rng.normal(size=(5, 5)), "beta": 1.0}
     times = np.linspace(0.0, 3.0, 31)
     options: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-14, "t_eval": times}
-    direct = integrate(load_kernel("linear_tokens_sphere"), {"X": tokens}, (0, 3), parameters, **options)["X"]
+    # Without the route through their group, which would be the reduction again.
+    field = load_kernel("linear_tokens_sphere")
+    direct = integrate(field, {"X": tokens}, (0, 3), parameters, exact=False, **options)["X"]
     start, with_tokens = {"G": np.eye(5)}, {**parameters, "X0": tokens}
     moved = tokens @ integrate(kernel, start, (0, 3), with_tokens, **options)["G"].mT
     moved /= np.linalg.norm(moved, axis=-1, keepdims=True)

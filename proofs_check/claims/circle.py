@@ -95,7 +95,7 @@ def check_tokens(kernel: Kernel, digits: int) -> Evidence:
     for orbit in ORBITS:
         parameters = {"A": orbit.score, "V": orbit.value, "beta": 1.0}
         points = wrapped_cauchy_tokens(orbit.start)
-        options = {"rtol": 1e-12, "atol": 1e-13, "t_eval": list(times)}
+        options: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13, "t_eval": list(times)}
         # Without the route through their group, which would be the reduction again.
         direct = integrate(tokens, {"X": points}, (0, 3), parameters, exact=False, **options)
         reduced = integrate(kernel, {"R": orbit.start}, (0, 3), parameters, **options)

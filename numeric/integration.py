@@ -8,6 +8,7 @@ from typing import Any
 
 import mpmath
 
+from numeric import exact_routes
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
 from numeric.integrators.events import follow
@@ -34,6 +35,7 @@ def integrate(
     atol: float = 1e-12,
     t_eval: Sequence[Any] | None = None,
     normalize: bool = False,
+    exact: bool = True,
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
@@ -68,6 +70,9 @@ def integrate(
         Increasing times at which `times` and `states` are wanted; by default those of the integrator's steps.
     normalize
         Scale unit tokens to unit length first. Without it, tokens of other lengths are an error.
+    exact
+        In double precision, integrate the group that moves all tokens where there is one (`numeric.exact_routes`);
+        `trajectory.route` names the kernel that was integrated. False: always the kernel given.
 
     Returns
     -------
@@ -99,7 +104,7 @@ def integrate(
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return _trajectory(solution, times)
+            return _trajectory(solution, times, kernel.name)
 
     rtol, atol = check_tolerances(rtol, atol)
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
@@ -112,13 +117,18 @@ def integrate(
         from numeric.integrators import heyoka_solver
 
         compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
-        return _trajectory(heyoka_solver.solve(compiled, functions), times)
+        return _trajectory(heyoka_solver.solve(compiled, functions), times, kernel.name)
     if kernel.backend == "jax":
         from numeric.backends import jax
 
         kernel = jax.compiled(kernel)
-    steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
-    return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
+    route = exact_routes.find(kernel, state) if exact else None
+    if route is not None:
+        steps = exact_routes.steps(route, state, values, start, end, rtol, atol)
+    else:
+        steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
+    solution = follow(steps, layout, start, flat, functions, precision=None)
+    return _trajectory(solution, times, route.kernel if route else kernel.name)
 
 
 def _exact_problem(
@@ -135,12 +145,13 @@ def _exact_problem(
     return taylor.Problem(kernel, state, values, start, end)
 
 
-def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
+def _trajectory(solution: Solution, times: list[Any] | None, route: str) -> Trajectory:
     return Trajectory(
         final=solution.named(solution.final),
         outcome=solution.outcome,
         events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
         error=solution.error,
         _solution=solution,
+        route=route,
         _wanted=times,
     )

@@ -8,6 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from numeric.angular_central import second_moment, second_moment_of_factor
+
+
+def _polynomial(column: np.ndarray, x: Any) -> Any:
+    """By powers rather than Horner's rule, which would be a loop over the coefficients."""
+    powers = np.ones(np.broadcast_shapes(np.shape(x)[:0] + column.shape, (*np.shape(x), *column.shape[-2:])), x.dtype)
+    powers[..., 1:, :] = np.asarray(x)[..., None, None]
+    return (column * np.multiply.accumulate(powers, axis=-2)).sum(axis=(-2, -1))
+
 
 def _convolve(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
     return sum(x * y for x, y in zip(a[: k + 1], b[k::-1], strict=True))
@@ -31,6 +40,9 @@ arithmetic = SimpleNamespace(
     cos=np.cos,
     sin=np.sin,
     linalg=np.linalg,
+    polynomial=_polynomial,
+    acg_second_moment=second_moment,
+    acg_second_moment_of_factor=second_moment_of_factor,
     convolve=_convolve,
     matmul=_matmul,
 )

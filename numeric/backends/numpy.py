@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import matmul, mul
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 
 
 def _convolve(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
-    return sum(x * y for x, y in zip(a[: k + 1], b[k::-1], strict=True))
+    return sum(map(mul, a[: k + 1], b[k::-1]))
 
 
 def _matmul(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
-    return sum(x @ y for x, y in zip(a[: k + 1], b[k::-1], strict=True))
+    return sum(map(matmul, a[: k + 1], b[k::-1]))
 
 
 arithmetic = SimpleNamespace(

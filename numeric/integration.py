@@ -40,8 +40,9 @@ def integrate(
     Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
     `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
-    Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
-    are given.
+    Kernels of the backends "flint", "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless
+    others are given; the trajectory of one for "flint" is made of numbers with an error estimate, not of enclosures,
+    since balls alone do not enclose a solution.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def integrate(
     finished at t = 0.5 2.0
     """
     functions = check_events(events)
-    if digits is not None or kernel.backend in ("gmpy2", "mpmath"):
+    if digits is not None or kernel.backend in ("flint", "gmpy2", "mpmath"):
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
         problem = partial(_exact_problem, kernel, initial, parameters, t_span)
         solution = taylor.solve(problem, functions, digits)

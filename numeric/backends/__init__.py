@@ -25,7 +25,7 @@ def names() -> tuple[str, ...]:
     """The backends there are.
 
     >>> names()
-    ('gmpy2', 'mpmath', 'numpy')
+    ('flint', 'gmpy2', 'mpmath', 'numpy')
     """
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 

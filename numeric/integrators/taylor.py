@@ -23,6 +23,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import accumulate, repeat
 from operator import mul
 from typing import Any
@@ -34,7 +35,7 @@ import numpy as np
 from numeric.backends.gmpy2 import dot, from_mpmath, to_mpmath
 from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
-from numeric.integrators.expansion import Doubles, Multiprecision, gmpy2_precision
+from numeric.integrators.expansion import Doubles, Expand, Multiprecision, gmpy2_precision
 from numeric.integrators.majorant import log2_size, majorant, power_of_two
 from numeric.kernel import Kernel
 from numeric.layout import Layout
@@ -42,6 +43,9 @@ from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
 MAX_STEPS = 20_000
+
+#: Whether compiled code is used where numba is installed. Tests and benchmarks turn it off to see what there is without.
+COMPILED = True
 
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
 ORDER_FACTOR = 0.6
@@ -170,7 +174,15 @@ def taylor_steps(
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
     precise = Multiprecision(problem.kernel, layout, problem.parameters, order)
-    expand = Doubles(problem.kernel, layout, problem.parameters, order) if local_digits <= DOUBLE_DIGITS else precise
+    given = problem.kernel, layout, problem.parameters, order
+    expand: Expand = precise
+    in_doubles = local_digits <= DOUBLE_DIGITS
+    if COMPILED and find_spec("numba"):
+        from numeric.integrators.fixed_point import FixedPoint
+
+        expand = FixedPoint(*given, None if in_doubles else precise)
+    elif in_doubles:
+        expand = Doubles(*given)
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
     # size, so that it cannot where the flow rotates them.
     rng = random.Random(0)

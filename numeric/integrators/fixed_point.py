@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 import gmpy2
-import mpmath
 import numpy as np
 
 from numeric.backends.gmpy2 import from_mpmath
 from numeric.integrators.expansion import Expand, Expansion, gmpy2_precision
 from numeric.integrators.machine import BITS, exponents, run_doubles, run_integers
-from numeric.integrators.recurrence import CONVOLVE, SUM, NotRecurrent, Program, Trace, record
+from numeric.integrators.recurrence import CONVOLVE, SUM, NotRecurrent, Program, recorded
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
+
+#: Bits by which terms of the series may exceed the state.
+TERM_BITS_PER_BIT = 1 / 16
 
 #: Bits at the upper end of a number for its sign, and for what double precision misjudged.
 HEADROOM = 4
@@ -43,13 +46,14 @@ UNIT, CORRECTIONS = 4, 5
 
 
 class FixedPoint:
-    """Coefficients to the working precision, with `precise` to take over where numbers do not fit, or in doubles."""
+    """Coefficients to so many bits of the state, with `precise` to take over where numbers do not fit, or in doubles."""
 
-    def __init__(self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, precise: Expand | None):
+    def __init__(self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, precise: Expand | None):
         self.kernel, self.layout, self.order, self.precise = kernel, layout, order, precise
         with gmpy2_precision():
             self.parameters = [from_mpmath(array) for array in real_arrays(kernel.parameters, parameters)]
-        self.places = math.ceil((mpmath.mp.prec + HEADROOM) / BITS)
+        self.bits = bits
+        self.places = math.ceil((bits * (1 + TERM_BITS_PER_BIT) + HEADROOM) / BITS)
         self.point = self.places * BITS - HEADROOM
         self.unit = 0
         self.program: Program | None = None
@@ -64,9 +68,9 @@ class FixedPoint:
         with gmpy2_precision():
             try:
                 arrays = [*map(from_mpmath, self.layout.split(flat)), *self.parameters]
-                given = self.program and self.program.values(self.kernel.series, arrays)
-                if given is None:
-                    given = self._read(record(self.kernel.series, arrays), arrays)
+                program, given = recorded(self.kernel.series, arrays)
+                if program is not self.program:
+                    self._read(program)
             except (ZeroDivisionError, NotRecurrent):
                 return None
             assert self.program is not None
@@ -99,14 +103,13 @@ class FixedPoint:
 
         return Expansion(sizes, components)
 
-    def _read(self, program: Program, arrays: Sequence[Any]) -> list[Any]:
+    def _read(self, program: Program) -> None:
         self.program = program
         self.rows = np.array(program.rows, dtype=np.int64).reshape(-1, 9)
         code, _, _, i, _, _, j, _, d = self.rows.T
         #: The powers of the unit of time by which the two terms of an instruction lag behind its result.
         self.lag_a = np.where(code == SUM, i, 0)
         self.lag_b = np.where(code == CONVOLVE, d - i - j, j)
-        return Trace(self.kernel.series, 1, arrays).values
 
     def _in_doubles(self, initial: list[float], constants: np.ndarray) -> np.ndarray | None:
         """The coefficients times powers of the unit of time, which is adapted to the radius of convergence."""
@@ -141,10 +144,14 @@ class FixedPoint:
         assert self.program is not None
         sizes = np.frexp(values)[1] + np.arange(self.order + 1) * (step - self.unit)
         sizes = np.where(values == 0, NOTHING, sizes).max(axis=1).astype(np.int64)
+        sizes[self.program.states] = sizes[self.program.states].max()  # errors count relative to the whole state
         steps = [step * lag for lag in (self.lag_a, self.lag_b)]
         constant_exponents = np.array([_exponent(c) for c in constants], dtype=np.int64)
         found, shift_a, shift_b = exponents(self.rows, *steps, constant_exponents, self.table_exponents, sizes)
         shift_b = np.where(self.rows[:, 0] == SUM, shift_b, shift_b + self.point)
+        room = self.point - self.bits
+        if found[self.program.states].max() > np.frexp(np.abs(values[self.program.states, 0]).max())[1] + room:
+            return None  # terms so large that their rounding counts
         digits = np.zeros((self.program.sequences, self.places, self.order + 1), np.int64)
         starts = list(self.program.initial)
         digits[starts, :, 0] = self._fixed(initial, found[starts])
@@ -152,9 +159,12 @@ class FixedPoint:
         fixed = self._fixed(constants, constant_exponents)[:, :, None]
         if not run_integers(self.rows, shift_a, shift_b, fixed, self.table, digits, ends, self.order):
             return None
+        scales = {
+            e: [_scaled(1, e - self.point - k * step) for k in range(self.order + 1)]
+            for e in set(found[self.program.states].tolist())
+        }
         return [
-            [_scaled(whole, int(found[x]) - self.point - k * step) for k, whole in enumerate(_numbers(digits[x]))]
-            for x in self.program.states
+            list(map(mul, map(gmpy2.mpfr, _numbers(digits[x])), scales[int(found[x])])) for x in self.program.states
         ]
 
     def _fixed(self, numbers: Sequence[Any], scales: np.ndarray) -> np.ndarray:

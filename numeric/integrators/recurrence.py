@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from operator import add, mul, neg, sub, truediv
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -182,13 +183,27 @@ class Program:
         return values
 
 
-def record(series: Callable[..., Any], arrays: Sequence[Any]) -> Program:
-    """The program of a kernel's `series` for states and parameters of the shapes of these."""
-    try:
-        traces = [Trace(series, order, arrays) for order in range(RECORDED + 1)]
-    except (TypeError, AttributeError) as error:  # an operation that entries do not have
-        raise NotRecurrent(str(error)) from error
-    return _Reader(traces).program()
+#: The programs recorded so far: series -> shapes -> program.
+_recorded: WeakKeyDictionary[Any, dict[Any, Program]] = WeakKeyDictionary()
+
+
+def recorded(series: Callable[..., Any], arrays: Sequence[Any]) -> tuple[Program, list[Any]]:
+    """The program of a kernel's `series` at these states and parameters, and the values of its trace of order 1.
+
+    Programs are kept. One with functions or comparisons is recorded anew where the operations have changed, as they do
+    when another entry is the largest; all others depend on nothing but the shapes.
+    """
+    programs = _recorded.setdefault(series, {})
+    shapes = tuple(map(np.shape, arrays))
+    values = programs[shapes].values(series, arrays) if shapes in programs else None
+    if values is None:
+        try:
+            traces = [Trace(series, order, arrays) for order in range(RECORDED + 1)]
+        except (TypeError, AttributeError) as error:  # an operation that entries do not have
+            raise NotRecurrent(str(error)) from error
+        programs[shapes] = _Reader(traces).program()
+        values = traces[1].values
+    return programs[shapes], values
 
 
 class _Reader:

@@ -180,7 +180,8 @@ def taylor_steps(
     if COMPILED and find_spec("numba"):
         from numeric.integrators.fixed_point import FixedPoint
 
-        expand = FixedPoint(*given, None if in_doubles else precise)
+        bits = math.ceil((local_digits + ROUNDING_DIGITS) * math.log2(10))
+        expand = FixedPoint(*given, bits, None if in_doubles else precise)
     elif in_doubles:
         expand = Doubles(*given)
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random

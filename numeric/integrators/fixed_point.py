@@ -20,7 +20,7 @@ import gmpy2
 import numpy as np
 
 from numeric.backends.gmpy2 import from_mpmath
-from numeric.integrators.expansion import Expand, Expansion, gmpy2_precision
+from numeric.integrators.expansion import LOG2_RANGE, Expand, Expansion, gmpy2_precision
 from numeric.integrators.machine import BITS, exponents, run_doubles, run_integers
 from numeric.integrators.recurrence import CONVOLVE, SUM, NotRecurrent, Program, recorded
 from numeric.kernel import Kernel
@@ -41,14 +41,16 @@ LARGEST_SUM = 1 << 14
 #: The exponent of zero.
 NOTHING = -(1 << 30)
 
-#: The unit of time is within 2^UNIT of the radius of convergence, so that doubles reach; how often it is corrected.
-UNIT, CORRECTIONS = 4, 5
+#: How often the unit of time is adapted to the radius of convergence.
+CORRECTIONS = 5
 
 
 class FixedPoint:
     """Coefficients to so many bits of the state, with `precise` to take over where numbers do not fit, or in doubles."""
 
-    def __init__(self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, precise: Expand | None):
+    def __init__(
+        self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, precise: Expand | None
+    ):
         self.kernel, self.layout, self.order, self.precise = kernel, layout, order, precise
         with gmpy2_precision():
             self.parameters = [from_mpmath(array) for array in real_arrays(kernel.parameters, parameters)]
@@ -80,10 +82,10 @@ class FixedPoint:
                 return None
             initial = [given[entry] for entry in self.program.initial.values()]
             constants = [_constant(given, key) for key in self.program.constants]
-            try:
-                values = self._in_doubles(list(map(float, initial)), np.array(list(map(float, constants))))
-            except OverflowError:
+            doubles = np.array([*map(float, initial), *map(float, constants)])
+            if not _in_range(doubles) or np.count_nonzero(doubles) != sum(map(bool, (*initial, *constants))):
                 return None
+            values = self._in_doubles(doubles[: len(initial)], doubles[len(initial) :])
         if values is None:
             return None
         unit = self.unit
@@ -111,7 +113,7 @@ class FixedPoint:
         self.lag_a = np.where(code == SUM, i, 0)
         self.lag_b = np.where(code == CONVOLVE, d - i - j, j)
 
-    def _in_doubles(self, initial: list[float], constants: np.ndarray) -> np.ndarray | None:
+    def _in_doubles(self, initial: np.ndarray, constants: np.ndarray) -> np.ndarray | None:
         """The coefficients times powers of the unit of time, which is adapted to the radius of convergence."""
         assert self.program is not None
         values = np.zeros((self.program.sequences, self.order + 1))
@@ -125,11 +127,11 @@ class FixedPoint:
             seen = np.flatnonzero(np.isfinite(sizes[1:])) + 1
             if np.isfinite(values).all():
                 if len(seen) < 2:
-                    return values
+                    return values if _in_range(values) else None
                 first, last = seen[len(seen) // 2 - 1], seen[-1]
                 change = -(sizes[last] - sizes[first]) / (last - first)
-                if abs(change) <= UNIT:
-                    return values
+                if abs(change) <= max(1, LOG2_RANGE / 2 / self.order):
+                    return values if _in_range(values) else None
             elif len(seen) < 2:
                 return None
             else:
@@ -171,6 +173,13 @@ class FixedPoint:
         shifts = [self.point - int(scale) if number else 0 for number, scale in zip(numbers, scales, strict=True)]
         wholes = [int(gmpy2.rint(_scaled(number, shift))) for number, shift in zip(numbers, shifts, strict=True)]
         return _digits(wholes, self.places)
+
+
+def _in_range(values: np.ndarray) -> bool:
+    """Whether no number is so large or small that products of two might leave the range of doubles."""
+    with np.errstate(divide="ignore"):
+        sizes = np.log2(np.abs(values))
+    return not bool(((np.abs(sizes) > LOG2_RANGE) & (values != 0)).any())
 
 
 def _constant(given: Sequence[Any], key: tuple[tuple[str, Any], bool]) -> Any:

@@ -199,9 +199,9 @@ def recorded(series: Callable[..., Any], arrays: Sequence[Any]) -> tuple[Program
     if values is None:
         try:
             traces = [Trace(series, order, arrays) for order in range(RECORDED + 1)]
-        except (TypeError, AttributeError) as error:  # an operation that entries do not have
+            programs[shapes] = _Reader(traces).program()
+        except (TypeError, AttributeError) as error:  # an operation that entries do not have, or no entry at all
             raise NotRecurrent(str(error)) from error
-        programs[shapes] = _Reader(traces).program()
         values = traces[1].values
     return programs[shapes], values
 
@@ -236,6 +236,8 @@ class _Reader:
             if last < self.begin:
                 raise NotRecurrent("a constant state")
             self.result.states.append(self._sequence_at((last - self.begin) % self.length))
+        for sequence, first in zip(self.result.states, self.outputs[0], strict=True):
+            self._starts_with(sequence, first)
         if not self.result.initial.keys() <= set(self.sequence.values()):
             raise NotRecurrent("a sequence that is read but not computed")
         return self.result

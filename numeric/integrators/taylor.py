@@ -210,7 +210,7 @@ def taylor_steps(
         # From a state that is zero on: relative to what it becomes.
         log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
-        components = expansion.components(log2_step)
+        components = expansion.components(min(log2_step, log2_left))
         while True:
             end = problem.end if log2_step >= log2_left else time + power_of_two(log2_step)
             if end == time:

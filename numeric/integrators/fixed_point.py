@@ -46,7 +46,7 @@ CORRECTIONS = 5
 
 
 class FixedPoint:
-    """Coefficients to so many bits of the state, with `precise` to take over where numbers do not fit, or in doubles."""
+    """Coefficients to so many bits of the state, where `precise` takes over when numbers do not fit; or in doubles."""
 
     def __init__(
         self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, precise: Expand | None
@@ -94,7 +94,7 @@ class FixedPoint:
 
         def components(log2_step: float) -> list[list[Any]]:
             if self.precise is None:
-                return np.ldexp(values[self.program.states], -unit * np.arange(self.order + 1)).tolist()
+                return np.ldexp(values[program.states], -unit * np.arange(self.order + 1)).tolist()
             with gmpy2_precision():
                 found = self._in_integers(initial, constants, values, math.ceil(log2_step))
             if found is None:

@@ -32,7 +32,7 @@ GUARD_DIGITS, GUARD_BITS = 2, 16
 SEEN = 45
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _multiply_add(typing_context: Any, a: Any, b: Any, low: Any, high: Any) -> Any:
     """a b + (low + 2^64 high) as (low, high), with 128 bits."""
 
@@ -72,7 +72,7 @@ def run_doubles(program, scale_a, scale_b, constants, values, order):  # type: i
 
 @njit(cache=True)
 def _finish(columns, shift, digits, ends, out, k):  # type: ignore[no-untyped-def]
-    """The sum of columns[c] 2^(56 c), divided by 2^shift and rounded, as coefficient k of a sequence; whether it fits."""
+    """Store the sum of columns[c] 2^(56 c), divided by 2^shift, as coefficient k of a sequence; whether it fits."""
     count = len(columns)
     # Half of the last place.
     place = (shift - 1) // BITS

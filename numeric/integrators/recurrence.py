@@ -30,7 +30,7 @@ SUM, SCALE, TABLE, CONVOLVE = range(4)
 #: the coefficients of order 0.
 RECORDED = 3
 
-_FUNCTIONS = {"+": add, "-": sub, "*": mul, "/": truediv, "neg": neg}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "neg": neg}
 
 
 class NotRecurrent(Exception):
@@ -52,7 +52,10 @@ class Entry:
             return NotImplemented  # the array applies the operation to its entries
         trace = self.trace
         values = [x.value if type(x) is Entry else x for x in operands]
-        places = [(True, x.index) if type(x) is Entry else (False, x) for x in operands]
+        places = [
+            (True, x.index) if type(x) is Entry else (False, int(x) if isinstance(x, np.integer) else x)
+            for x in operands
+        ]
         return Entry(trace, operation, places, _FUNCTIONS[operation](*values))
 
     def __add__(self, other: Any) -> Entry:
@@ -153,8 +156,9 @@ class Trace:
 class Program:
     """The instructions for one order, and where the numbers that they start from are found in a trace of order 1.
 
-    The keys of `constants` are (("entry", index) or ("value", number), is_reciprocal). `initial` maps sequences to the entry that is their coefficient of order 0; `states`
-    are the sequences of the entries of the flat state. A trace of order 1 with other `operations` has another program.
+    The keys of `constants` are (("entry", index) or ("value", number), is_reciprocal). `initial` maps sequences to the
+    entry that is their coefficient of order 0; `states` are the sequences of the entries of the flat state. A trace of
+    order 1 with other `operations` has another program.
     """
 
     rows: list[tuple[int, ...]] = field(default_factory=list)

@@ -44,7 +44,7 @@ from numeric.trajectory import Piece, Solution
 
 MAX_STEPS = 20_000
 
-#: Whether compiled code is used where numba is installed. Tests and benchmarks turn it off to see what there is without.
+#: Whether compiled code is used where numba is installed. Tests and benchmarks turn it off.
 COMPILED = True
 
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.

@@ -1,4 +1,4 @@
-"""The flint backend: balls contain the values that mpmath computes with more digits, and are no wider than they need be."""
+"""The flint backend: balls contain the values that mpmath computes with more digits, and are small."""
 
 import pkgutil
 import random

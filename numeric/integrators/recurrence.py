@@ -168,15 +168,18 @@ class Program:
     sequences: int = 0
     operations: list[tuple[str, Any]] = field(default_factory=list)
     is_arithmetic: bool = False
+    needed: int = 0
 
     def values(self, series: Callable[..., Any], arrays: Sequence[Any]) -> list[Any] | None:
-        """The values of a trace of order 1 for other arrays of the same shapes; None when it has another program."""
+        """The values of a trace of order 1 that the program reads, for other arrays of the same shapes; None when it has
+        another program."""
         if not self.is_arithmetic:
             trace = Trace(series, 1, arrays)
             return trace.values if trace.operations == self.operations else None
         given = [x for array in arrays for x in np.ravel(np.array(array, dtype=object))]
         values: list[Any] = []
-        for operation, operands in self.operations:
+        # Most programs read nothing of order 1.
+        for operation, operands in self.operations[: self.needed]:
             if operation == "given":
                 values.append(given[len(values)])
             elif operation == "convolve":
@@ -244,6 +247,8 @@ class _Reader:
             self._starts_with(sequence, first)
         if not self.result.initial.keys() <= set(self.sequence.values()):
             raise NotRecurrent("a sequence that is read but not computed")
+        read = [place for (kind, place), _ in self.result.constants if kind == "entry"]
+        self.result.needed = 1 + max([*read, *self.result.initial.values()])
         return self.result
 
     def _operation(self, place: int, order: int) -> tuple[str, Any]:

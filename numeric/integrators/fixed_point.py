@@ -27,7 +27,7 @@ from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 
 #: Bits by which terms of the series may exceed the state.
-TERM_BITS_PER_BIT = 1 / 16
+TERM_BITS_PER_BIT = 1 / 10
 
 #: Bits at the upper end of a number for its sign, and for what double precision misjudged.
 HEADROOM = 4

@@ -171,8 +171,10 @@ class Program:
     needed: int = 0
 
     def values(self, series: Callable[..., Any], arrays: Sequence[Any]) -> list[Any] | None:
-        """The values of a trace of order 1 that the program reads, for other arrays of the same shapes; None when it has
-        another program."""
+        """The values of a trace of order 1 that the program reads, for other arrays of the same shapes.
+
+        None when they have another program.
+        """
         if not self.is_arithmetic:
             trace = Trace(series, 1, arrays)
             return trace.values if trace.operations == self.operations else None

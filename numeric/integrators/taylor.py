@@ -50,6 +50,9 @@ COMPILED = True
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
 ORDER_FACTOR = 0.6
 
+#: The same for compiled code, where the cost of a step that does not depend on the order weighs more.
+COMPILED_ORDER_FACTOR = 0.8
+
 #: Decimal digits carried beyond the local tolerance, for rounding inside the recurrences.
 ROUNDING_DIGITS = 6
 
@@ -170,14 +173,15 @@ def taylor_steps(
     `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
     size of what is added to the state after every step.
     """
-    order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
+    compiled = COMPILED and find_spec("numba") is not None
+    order = math.ceil((COMPILED_ORDER_FACTOR if compiled else ORDER_FACTOR) * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
     precise = Multiprecision(problem.kernel, layout, problem.parameters, order)
     given = problem.kernel, layout, problem.parameters, order
     expand: Expand = precise
     in_doubles = local_digits <= DOUBLE_DIGITS
-    if COMPILED and find_spec("numba"):
+    if compiled:
         from numeric.integrators.fixed_point import FixedPoint
 
         bits = math.ceil((local_digits + ROUNDING_DIGITS) * math.log2(10))

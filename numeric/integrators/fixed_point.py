@@ -177,9 +177,8 @@ class FixedPoint:
 
 def _in_range(values: np.ndarray) -> bool:
     """Whether no number is so large or small that products of two might leave the range of doubles."""
-    with np.errstate(divide="ignore"):
-        sizes = np.log2(np.abs(values))
-    return not bool(((np.abs(sizes) > LOG2_RANGE) & (values != 0)).any())
+    sizes = np.abs(values[values != 0])
+    return not sizes.size or bool(sizes.min() > 2.0**-LOG2_RANGE and sizes.max() < 2.0**LOG2_RANGE)
 
 
 def _constant(given: Sequence[Any], key: tuple[tuple[str, Any], bool]) -> Any:

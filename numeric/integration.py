@@ -42,9 +42,11 @@ def integrate(
     Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
     `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
-    Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
-    are given. Kernels of the backend "heyoka" are compiled on first use with given shapes, and integrated by its Taylor
-    method in double precision (`numeric.integrators.heyoka_solver` says how it meets the tolerances).
+    Kernels of the backends "flint", "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless
+    others are given; the trajectory of one for "flint" is made of numbers with an error estimate, not of enclosures,
+    since balls alone do not enclose a solution.
+    Kernels of the backend "heyoka" are compiled on first use with given shapes, and integrated by its Taylor method in
+    double precision (`numeric.integrators.heyoka_solver` says how it meets the tolerances).
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def integrate(
     finished at t = 0.5 2.0
     """
     functions = check_events(events)
-    if digits is not None or kernel.backend in ("gmpy2", "mpmath"):
+    if digits is not None or kernel.backend in ("flint", "gmpy2", "mpmath"):
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
         problem = partial(_exact_problem, kernel, initial, parameters, t_span, normalize)
         solution = taylor.solve(problem, functions, digits)

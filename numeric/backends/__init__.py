@@ -30,9 +30,19 @@ import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from numeric.inputs import nearest
+
+
+class Arithmetic(SimpleNamespace):
+    """The operations of a backend that does not have all of them."""
+
+    def __getattr__(self, operation: str) -> Any:
+        if operation.startswith("__"):
+            raise AttributeError(operation)
+        raise ValueError(f"backend: it has no operation {operation}; expected one that has, as 'numpy' does")
 
 
 class NotInstalled(ValueError, ImportError):
@@ -63,7 +73,7 @@ def names() -> tuple[str, ...]:
     """The backends there are, whether what they need is installed or not.
 
     >>> names()
-    ('gmpy2', 'heyoka', 'jax', 'mpmath', 'numpy')
+    ('flint', 'gmpy2', 'heyoka', 'jax', 'mpmath', 'numpy')
     """
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 

@@ -20,12 +20,11 @@ become numbers of JAX there:
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from numeric.backends import from_extra
+from numeric.backends import Arithmetic, from_extra
 from numeric.backends.numpy import arithmetic as _numpy
 from numeric.kernel import Kernel
 
@@ -45,7 +44,14 @@ def _asarray(values: Any) -> Any:
     return array.astype(complex if jnp.iscomplexobj(array) else float)
 
 
-arithmetic = SimpleNamespace(
+def _polynomial(column: Any, x: Any) -> Any:
+    value = jnp.zeros_like(x)
+    for k in reversed(range(column.shape[-2])):
+        value = value * x + column[..., k, 0]
+    return value
+
+
+arithmetic = Arithmetic(
     asarray=_asarray,
     broadcast_to=jnp.broadcast_to,
     eye=jnp.eye,
@@ -59,6 +65,7 @@ arithmetic = SimpleNamespace(
     cos=jnp.cos,
     sin=jnp.sin,
     linalg=jnp.linalg,
+    polynomial=_polynomial,
     convolve=_numpy.convolve,
     matmul=_numpy.matmul,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import matmul, mul
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,17 +14,17 @@ from numeric.angular_central import second_moment, second_moment_of_factor
 
 def _polynomial(column: np.ndarray, x: Any) -> Any:
     """By powers rather than Horner's rule, which would be a loop over the coefficients."""
-    powers = np.ones(np.broadcast_shapes(np.shape(x)[:0] + column.shape, (*np.shape(x), *column.shape[-2:])), x.dtype)
+    powers = np.ones(np.broadcast_shapes(column.shape, (*np.shape(x), *column.shape[-2:])), x.dtype)
     powers[..., 1:, :] = np.asarray(x)[..., None, None]
     return (column * np.multiply.accumulate(powers, axis=-2)).sum(axis=(-2, -1))
 
 
 def _convolve(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
-    return sum(x * y for x, y in zip(a[: k + 1], b[k::-1], strict=True))
+    return sum(map(mul, a[: k + 1], b[k::-1]))
 
 
 def _matmul(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
-    return sum(x @ y for x, y in zip(a[: k + 1], b[k::-1], strict=True))
+    return sum(map(matmul, a[: k + 1], b[k::-1]))
 
 
 arithmetic = SimpleNamespace(

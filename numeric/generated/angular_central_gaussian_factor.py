@@ -29,4 +29,4 @@ def rhs(L, A, V, beta, xp=np):
 
 def series(order, *arrays):
     """Raises ValueError: there is no Taylor recurrence for acg_second_moment_of_factor."""
-    raise ValueError("digits: there is no Taylor recurrence for acg_second_moment_of_factor; expected none")
+    raise ValueError("digits, backend: there is no Taylor recurrence for acg_second_moment_of_factor, which digits and heyoka need; expected no digits, and backend='numpy'")

@@ -64,4 +64,4 @@ def rhs(alpha, eta, A, V, beta, c, s, xp=np):
 
 def series(order, *arrays):
     """Raises ValueError: there is no Taylor recurrence for polynomial."""
-    raise ValueError("digits: there is no Taylor recurrence for polynomial; expected none")
+    raise ValueError("digits, backend: there is no Taylor recurrence for polynomial, which digits and heyoka need; expected no digits, and backend='numpy'")

@@ -108,7 +108,10 @@ def series_text(reduction: Reduction) -> str:
 
 
 def _refusal_text(operation: str) -> str:
-    message = f"digits: there is no Taylor recurrence for {operation}; expected none"
+    message = (
+        f"digits, backend: there is no Taylor recurrence for {operation}, which digits and heyoka need; "
+        "expected no digits, and backend='numpy'"
+    )
     return "\n".join(
         [
             "def series(order, *arrays):",

@@ -42,9 +42,9 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         "numpy" for double precision; "heyoka" likewise, but `integrate` compiles small systems, which is far faster
         (extra `fast`); "jax" likewise, on arrays of JAX, which compiles, maps and differentiates them (extra `jax`,
         `numeric.backends.jax`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
-        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "auto" is
-        "heyoka", where that is installed, for kernels that have a Taylor recurrence and no tokens (no array has n rows),
-        "numpy" for others; `Kernel.backend` says which.
+        likewise, which is faster; "flint" for balls, which enclose the rates. `integrate(..., digits=)` takes the fast
+        one for kernels of every backend. "auto" is "heyoka", where that is installed, for kernels that have a Taylor
+        recurrence and no tokens (no array has n rows), "numpy" for others; `Kernel.backend` says which.
 
     Returns
     -------

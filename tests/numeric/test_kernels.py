@@ -385,7 +385,7 @@ def test_gmpy2_agrees_with_mpmath(name):
             assert difference(map(gmpy2_backend.to_mpmath, found), expected) < mpmath.mpf(10) ** -42
 
 
-@every_reduction
+@every_series
 def test_jax_agrees_with_numpy(name):
     jax = pytest.importorskip("jax")
     point = in_doubles(random_point(name, 5))

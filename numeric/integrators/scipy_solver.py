@@ -89,30 +89,30 @@ def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: f
     start, initial, _ = history[0]
     last, flat, _ = history[-1]
     name, block = layout.largest(flat)
-    if not 0 < _growth_time(history[-1], block) < GROWTH * (last - start):
+    if not 0 < growth_time(history[-1], block) < GROWTH * (last - start):
         return StepLimit(
             last,
             "the steps became too small to change the time, but the state does not grow fast "
             "enough for a blow-up: the right-hand side is singular there or too large for doubles",
         )
-    time = last + _growth_time(history[-1], block)
+    time = last + growth_time(history[-1], block)
     coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
     while coarse.status == "running":
         coarse.step()
     radius = max(abs(time - coarse.t), rtol * (time - start), 4 * np.spacing(time))
     bracket = (float(time - radius), float(time + radius))
-    exponent, rate = _power(history, block, time, CLEAR_OF_ERROR * radius)
+    exponent, rate = power(history, block, time, CLEAR_OF_ERROR * radius)
     return BlewUp(name, bracket, rate, exponent, "" if exponent else "not recognised as a power of t* - t")
 
 
-def _growth_time(entry: Entry, block: slice) -> float:
+def growth_time(entry: Entry, block: slice) -> float:
     """|X|/|X|' of a state array: (t* - t)/alpha near C (t* - t)^(-alpha)."""
     _, flat, rate = entry
     state = flat[block] / np.abs(flat[block]).max()  # whose square does not overflow
     return float(np.abs(flat[block]).max() * (state @ state) / (state @ rate[block]))
 
 
-def _power(history: list[Entry], block: slice, time: float, distance: float) -> tuple[Fraction | None, float | None]:
+def power(history: list[Entry], block: slice, time: float, distance: float) -> tuple[Fraction | None, float | None]:
     """The exponent alpha and the constant C of an array whose norm behaves like C (t* - t)^(-alpha).
 
     They are read off two steps, one about `distance` from t*, the other ten times as far: |X|/|X|' falls with slope
@@ -123,7 +123,7 @@ def _power(history: list[Entry], block: slice, time: float, distance: float) -> 
     d_near, d_far = time - near[0], time - far[0]
     if d_near == d_far:
         return None, None
-    slope = (_growth_time(far, block) - _growth_time(near, block)) / (d_far - d_near)
+    slope = (growth_time(far, block) - growth_time(near, block)) / (d_far - d_near)
     exponent = simple_exponent(1 / slope) if slope > 0 else None
     if exponent is None:
         return None, None

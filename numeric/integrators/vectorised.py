@@ -30,7 +30,7 @@ MAX_STEPS = 20_000
 
 #: Doubles in the flat states of one pool: its stages and the temporary arrays of the right-hand side then fit into a
 #: cache of 1 or 2 MB. Measured best for scalar states, and flat near the optimum.
-POOL, SMALLEST_POOL = 4096, 64
+POOL, SMALLEST_POOL = 8192, 64
 
 STAGES = DOP853.n_stages
 #: Stages, the rate at the new state, and the further stages of the dense output.
@@ -70,28 +70,31 @@ class Members:
 
     def __init__(self, kernel: Kernel, leading: tuple[int, ...], states: Sequence[Any], parameters: Sequence[Any]):
         self.kernel, self.leading, self.count = kernel, leading, prod(leading)
+        self._axes = leading or (1,)
         shapes = [np.shape(x)[np.ndim(x) - len(a.shape) :] for a, x in zip(kernel.state, states, strict=True)]
         names = [argument.name for argument in kernel.state]
         self.layout = Layout(kernel.state, {name: np.empty(shape) for name, shape in zip(names, shapes, strict=True)})
         self.dim = list(self.layout.blocks.values())[-1].stop
-        self._states = [np.broadcast_to(x, leading + shape) for x, shape in zip(states, shapes, strict=True)]
+        self._states = [np.broadcast_to(x, self._axes + shape) for x, shape in zip(states, shapes, strict=True)]
         # Parameters that all members have in common stay single: what depends on them alone is then computed once.
         self._parameters = []
         for argument, x in zip(kernel.parameters, parameters, strict=True):
             shape = np.shape(x)[np.ndim(x) - len(argument.shape) :]
             common = np.size(x) == prod(shape)
-            self._parameters.append((common, np.reshape(x, shape)[()] if common else np.broadcast_to(x, leading + shape)))
+            self._parameters.append(
+                (common, np.reshape(x, shape)[()] if common else np.broadcast_to(x, self._axes + shape))
+            )
 
     def initial(self, members: np.ndarray) -> np.ndarray:
         """Flat initial states as columns."""
-        index = np.unravel_index(members, self.leading)
+        index = np.unravel_index(members, self._axes)
         flat = np.empty((self.dim, len(members)))
         self._fill(flat, [x[index] for x in self._states])
         return flat
 
     def parameters(self, members: np.ndarray) -> list[np.ndarray | None]:
         """The parameters of some members (first axis); None for those that all have in common."""
-        index = np.unravel_index(members, self.leading)
+        index = np.unravel_index(members, self._axes)
         return [None if common else x[index] for common, x in self._parameters]
 
     def rates(self, flat: np.ndarray, parameters: Sequence[np.ndarray | None], out: np.ndarray) -> None:

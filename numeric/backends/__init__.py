@@ -10,22 +10,55 @@ and, for Taylor coefficients a[0], a[1], ... (scalars, or arrays that broadcast)
     convolve(a, b, k) = Σ_{j≤k} a[j] b[k−j] entrywise,    matmul(a, b, k) = Σ_{j≤k} a[j] @ b[k−j].
 
 `rhs` receives it as `xp`, `series` as `arithmetic`.
+
+What an optional backend runs on comes with an extra of attnflow. Its file imports that as
+
+    with from_extra("fast"):
+        import heyoka
+
+so that whoever has not installed it is told how to.
 """
 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from numeric.inputs import nearest
 
 
+class NotInstalled(ValueError, ImportError):
+    """A backend was asked for whose package is not installed; the message is the line that installs it."""
+
+
+@contextmanager
+def from_extra(extra: str) -> Iterator[None]:
+    """Imports of what this extra installs.
+
+    Raises
+    ------
+    NotInstalled
+        When a package is missing.
+
+    >>> with from_extra("fast"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    numeric.backends.NotInstalled: backend: 'no_such_package' is not installed; pip install 'attnflow[fast]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise NotInstalled(f"backend: '{error.name}' is not installed; pip install 'attnflow[{extra}]'") from error
+
+
 def names() -> tuple[str, ...]:
-    """The backends there are.
+    """The backends there are, whether what they need is installed or not.
 
     >>> names()
-    ('gmpy2', 'mpmath', 'numpy')
+    ('gmpy2', 'heyoka', 'mpmath', 'numpy')
     """
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
@@ -37,6 +70,8 @@ def load(name: str) -> Any:
     ------
     ValueError
         When there is none; the message suggests the nearest.
+    NotInstalled
+        When what it runs on is not installed. This is a ValueError too.
     """
     known = names()
     if name not in known:

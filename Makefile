@@ -25,7 +25,7 @@ test: .venv/test.stamp
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
 
-bench: .venv/run.stamp
+bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/run.py
 
 clean:
@@ -49,5 +49,10 @@ clean:
 
 .venv/test.stamp: pyproject.toml .venv/made.stamp
 	@echo "Installing attnflow and its development tools into .venv (about two minutes, once)"
-	@$(INSTALL) --editable ".[dev,fast]"
+	@$(INSTALL) --editable ".[dev,fast,jax]"
+	@touch .venv/run.stamp $@
+
+.venv/bench.stamp: pyproject.toml .venv/made.stamp
+	@echo "Installing attnflow and what it is compared with into .venv (about two minutes, once)"
+	@$(INSTALL) --editable ".[fast,jax,bench]"
 	@touch .venv/run.stamp $@

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from numeric.inputs import check_time_span, check_times, check_tolerances, check_values
-from numeric.integrators.scipy_solver import CLEAR_OF_ERROR, COARSER, COARSEST, GROWTH, growth_time, power
+from numeric.integrators.vanishing_steps import CLEAR_OF_ERROR, COARSER, COARSEST, GROWTH, growth_time, power
 from numeric.integrators.vectorised import MAX_STEPS, End, Members, Run
 from numeric.kernel import Kernel
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
@@ -129,6 +129,7 @@ def integrate_ensemble(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     t_eval: Sequence[Any] = (),
+    normalize: bool = False,
 ) -> Ensemble:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, for many initial states and parameters in one call.
 
@@ -150,6 +151,8 @@ def integrate_ensemble(
         Relative (at least 1e-13) and absolute tolerance of the local errors of each member.
     t_eval
         Increasing times at which states are wanted.
+    normalize
+        Scale tokens on the sphere to unit length first, instead of refusing those that are not.
 
     Returns
     -------
@@ -178,7 +181,7 @@ def integrate_ensemble(
         raise ValueError(f"kernel: its backend is '{kernel.backend}'; expected 'numpy', as ensembles are in doubles")
     rtol, atol = check_tolerances(rtol, atol)
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
-    state, values = check_values(*groups, batch=True)
+    state, values = check_values(*groups, batch=True, normalize=normalize)
     start, end = check_time_span(t_span)
     times = np.array(check_times(t_eval, (start, end)))
     arguments = zip((*kernel.state, *kernel.parameters), (*state.values(), *values.values()), strict=True)
@@ -207,11 +210,10 @@ def _bytes(number: float) -> str:
     >>> _bytes(3.2e12), _bytes(4.5e6)
     ('3.2 TB', '4.5 MB')
     """
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if number < 1000:
-            break
-        number /= 1000
-    return f"{number:.3g} {unit}"
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while number >= 1000 and len(units) > 1:
+        number, units = number / 1000, units[1:]
+    return f"{number:.3g} {units[0]}"
 
 
 def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:

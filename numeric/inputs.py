@@ -43,7 +43,9 @@ MIN_RTOL = 1e-13
 Group = tuple[str, Sequence[Argument], Mapping[str, Any]]
 
 
-def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> list[dict[str, Any]]:
+def check_values(
+    *groups: Group, exact: bool = False, batch: bool = False, normalize: bool = False
+) -> list[dict[str, Any]]:
     """Copies of the given values as arrays, checked against the arguments they are meant for.
 
     Parameters
@@ -56,6 +58,8 @@ def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> li
         exact values given; scalars are bare numbers, everything else is an object array.
     batch
         Whether arrays may have leading axes, which must broadcast among all arguments.
+    normalize
+        Scale unit tokens to unit length, instead of refusing others.
 
     Returns
     -------
@@ -79,6 +83,8 @@ def check_values(*groups: Group, exact: bool = False, batch: bool = False) -> li
         for argument in arguments:
             array = _convert(argument, values[argument.name], exact)
             _check_shape(argument, array.shape, sizes, batch)
+            if normalize and argument.domain == "unit tokens":
+                array = _normalized(argument, array)
             if argument.domain in _CHECKS:
                 _CHECKS[argument.domain](argument, array)
             arrays[argument.name] = array
@@ -259,14 +265,26 @@ def _check_disc(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_unit_tokens(argument: Argument, array: np.ndarray) -> None:
-    lengths = np.linalg.norm(array.astype(float), axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(array.astype(float), axis=-1, keepdims=True)
     entry = np.argmax(np.abs(lengths - 1))
     worst = float(lengths.flat[entry])
     if abs(worst - 1) > SLACK:
         raise ValueError(
             f"{argument.name}: has a token of length {worst:.10g}{_member(argument, entry, lengths.shape)}; "
-            f"expected {DOMAINS['unit tokens']}"
+            f"expected {DOMAINS['unit tokens']}, or normalize=True"
         )
+
+
+def _normalized(argument: Argument, array: np.ndarray) -> np.ndarray:
+    # Divided by their largest entry first: squares could leave the range of doubles.
+    largest = np.abs(array).max(axis=-1, keepdims=True)
+    if not (largest > 0).all():
+        raise ValueError(f"{argument.name}: has a token of length 0, which cannot be scaled to unit length")
+    array = array / largest
+    squares = np.asarray((array * array).sum(axis=-1, keepdims=True))
+    root = np.frompyfunc(mpmath.sqrt, 1, 1) if array.dtype == object else np.sqrt
+    return array / root(squares)
 
 
 def _check_covariance(argument: Argument, array: np.ndarray) -> None:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import mpmath
-import numpy as np
 
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
@@ -34,6 +33,7 @@ def integrate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     t_eval: Sequence[Any] | None = None,
+    normalize: bool = False,
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
@@ -65,14 +65,16 @@ def integrate(
         Relative (at least 1e-13) and absolute tolerance, in double precision only.
     t_eval
         Increasing times at which `times` and `states` are wanted; by default those of the integrator's steps.
+    normalize
+        Scale unit tokens to unit length first. Without it, tokens of other lengths are an error.
 
     Returns
     -------
     Trajectory
         Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends before
         the bracket. With `digits` it ends where a thousandth of the time since the start is left or less, while the
-        bracket is far tighter: up to its lower end the solution is known to exist. Stiff equations may end in a
-        `StepLimit`, as both integrators are explicit.
+        bracket is far tighter: up to its lower end the solution is known to exist. Both integrators are explicit: very
+        stiff equations end in a `StepLimit` that says so. Unit tokens have unit length to within rounding at all times.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def integrate(
     functions = check_events(events)
     if digits is not None or kernel.backend in ("gmpy2", "mpmath"):
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
-        problem = partial(_exact_problem, kernel, initial, parameters, t_span)
+        problem = partial(_exact_problem, kernel, initial, parameters, t_span, normalize)
         solution = taylor.solve(problem, functions, digits)
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
@@ -98,38 +100,41 @@ def integrate(
             return _trajectory(solution, times)
 
     rtol, atol = check_tolerances(rtol, atol)
-    state, values = check_values(("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters))
+    groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
+    state, values = check_values(*groups, normalize=normalize)
     start, end = check_time_span(t_span)
     times = None if t_eval is None else check_times(t_eval, (start, end))
     layout = Layout(kernel.state, state)
     flat = layout.flatten(state)
+    if kernel.backend == "heyoka":
+        from numeric.integrators import heyoka_solver
+
+        compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
+        return _trajectory(heyoka_solver.solve(compiled, functions), times)
     steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
 
 
 def _exact_problem(
-    kernel: Kernel, initial: Mapping[str, Any], parameters: Mapping[str, Any], t_span: tuple[Any, Any]
+    kernel: Kernel,
+    initial: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    t_span: tuple[Any, Any],
+    normalize: bool,
 ) -> taylor.Problem:
     """The checked problem, converted at the current working precision."""
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
-    state, values = check_values(*groups, exact=True)
+    state, values = check_values(*groups, exact=True, normalize=normalize)
     start, end = check_time_span(t_span, exact=True)
     return taylor.Problem(kernel, state, values, start, end)
 
 
 def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
-    if times is None:
-        times = [solution.start, *(piece.end for piece in solution.pieces)]
-        rows = [solution.initial, *(piece.final for piece in solution.pieces)]
-    else:
-        times = [time for time in times if time <= solution.end]
-        rows = [solution.flat(time) for time in times]
     return Trajectory(
-        times=np.array(times, dtype=solution.initial.dtype),
-        states=solution.layout.unflatten(solution.stack(rows)),
         final=solution.named(solution.final),
         outcome=solution.outcome,
         events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
         error=solution.error,
         _solution=solution,
+        _wanted=times,
     )

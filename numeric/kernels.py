@@ -11,7 +11,7 @@ import importlib
 import linecache
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 GENERATED = Path(generated.__file__).parent
 
+#: The size that counts tokens, in the shapes of all kernels.
+TOKENS = "n"
+
 
 def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
     """Array code for a reduction, generated and compiled in memory.
@@ -35,8 +38,12 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         z' = F(z; parameters), with definitions; which operations have array code is documented in
         `symbolic.printing.translate`.
     backend
-        "numpy" for double precision; "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
-        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend.
+        "numpy" for double precision; "heyoka" likewise, but `integrate` compiles small systems, which is far faster
+        (extra `fast`); "jax" likewise, on arrays of JAX, which compiles, maps and differentiates them (extra `jax`,
+        `numeric.backends.jax`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
+        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "auto" is
+        "heyoka", where that is installed, for kernels without tokens (no array has n rows), "numpy" for others;
+        `Kernel.backend` says which.
 
     Returns
     -------
@@ -47,7 +54,7 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
     Raises
     ------
     ValueError
-        For an unknown backend, or an expression without array code.
+        For an unknown backend, one that is not installed, or an expression without array code.
 
     >>> import sympy as sp
     >>> from symbolic.derivation import Derivation
@@ -60,29 +67,27 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
     """
     from symbolic.printing.array_code import digest, module_text
 
-    arithmetic = backends.load(backend)
     text = module_text(reduction)
     filename = f"<attnflow kernel {reduction.name} {digest(reduction)[:12]}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": filename}
     exec(compile(text, filename, "exec"), namespace)
-    return _kernel(namespace, backend, arithmetic)
+    return _kernel(namespace, backend)
 
 
 def load_kernel(name: str, backend: str = "numpy") -> Kernel:
-    """A kernel from numeric/generated. SymPy is not imported.
+    """A kernel from numeric/generated, for a backend as in `compile_kernel`. SymPy is not imported.
 
     Raises
     ------
     ValueError
-        For an unknown name or backend; the message suggests the nearest.
+        For an unknown name or backend, where the message suggests the nearest, and for a backend that is not installed.
     """
-    arithmetic = backends.load(backend)
     known = sorted(module.name for module in pkgutil.iter_modules(generated.__path__))
     if name not in known:
         suggestion = nearest(str(name), known)
         raise ValueError(f"name: there is no kernel '{name}'{suggestion}; expected one of {', '.join(known)}")
-    return _kernel(vars(importlib.import_module(f"{generated.__name__}.{name}")), backend, arithmetic)
+    return _kernel(vars(importlib.import_module(f"{generated.__name__}.{name}")), backend)
 
 
 @dataclass(frozen=True)
@@ -151,10 +156,23 @@ def _unified_diff(name: str, old: str, new: str) -> str:
     return "\n".join(lines)
 
 
-def _kernel(namespace: Mapping[str, Any], backend: str, arithmetic: Any) -> Kernel:
+def _kernel(namespace: Mapping[str, Any], backend: str) -> Kernel:
     state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
-    rhs = _bound(namespace["rhs"], arithmetic)
+    if backend == "auto":
+        backend = _fastest(state + parameters)
+    rhs = _bound(namespace["rhs"], backends.load(backend))
     return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, rhs, namespace["series"])
+
+
+def _fastest(arguments: Sequence[Argument]) -> str:
+    """heyoka unrolls arrays, which pays for the few numbers of a reduction but not for n tokens."""
+    if any(TOKENS in argument.shape for argument in arguments):
+        return "numpy"
+    try:
+        backends.load("heyoka")
+    except backends.NotInstalled:
+        return "numpy"
+    return "heyoka"
 
 
 def _bound(rhs: Callable[..., tuple[Any, ...]], arithmetic: Any) -> Callable[..., tuple[Any, ...]]:

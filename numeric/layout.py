@@ -43,6 +43,7 @@ class Layout:
         for argument in arguments:
             begin, end = end, end + prod(self.shapes[argument.name]) * (2 if argument.domain in COMPLEX else 1)
             self.blocks[argument.name] = slice(begin, end)
+        self.unit_tokens = tuple(argument.name for argument in arguments if argument.domain == "unit tokens")
 
     def largest(self, flat: np.ndarray) -> tuple[str, slice]:
         """The state array that holds the largest entry of a flat vector."""
@@ -52,6 +53,16 @@ class Layout:
     def flatten(self, values: Mapping[str, Any]) -> np.ndarray:
         """The flat real state."""
         return np.concatenate([np.ravel(part) for part in real_arrays(self.arguments, values)])
+
+    def with_unit_tokens(self, flat: np.ndarray) -> np.ndarray:
+        """A flat state of doubles with its unit tokens scaled to unit length; itself where there are none."""
+        if not self.unit_tokens:
+            return flat
+        scaled = flat.copy()
+        for name in self.unit_tokens:
+            tokens = scaled[self.blocks[name]].reshape(self.shapes[name])  # a view
+            tokens /= np.linalg.norm(tokens, axis=-1, keepdims=True)
+        return scaled
 
     def split(self, flat: np.ndarray) -> list[Any]:
         """The real arrays of a flat state: what a kernel's Taylor recurrence takes."""

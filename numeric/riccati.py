@@ -15,23 +15,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm, solve_continuous_lyapunov, solve_triangular
+from scipy.linalg import expm, solve_continuous_lyapunov
+from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import brentq
 
+from numeric.bernoulli import Equilibrium, equilibria, equilibrium
 from numeric.exact import as_nested, to_real
-from numeric.inputs import check_values
 from numeric.integration import integrate
-from numeric.kernel import Argument
 from numeric.kernels import load_kernel
+from numeric.matrices import EPS, check_matrices, largest_eigenvalue, positive_part, rounding, scalar_of, symmetric
 from numeric.outcome import BlewUp, Finished
 from numeric.trajectory import Trajectory
 
-EPS = float(np.finfo(float).eps)
+__all__ = ["Equilibrium", "blow_up_time", "equilibria", "equilibrium", "flow"]
 
 #: Comparison steps before the search for a blow-up gives up; a few are enough near one, some more over long times.
 MAX_STEPS = 2000
@@ -39,13 +39,9 @@ MAX_STEPS = 2000
 #: How far one step looks, in units of 1/|A|: even where e^{At} is bounded it has lost half of its digits there.
 REACH = 1e8
 
-
-@dataclass(frozen=True)
-class Equilibrium:
-    """A positive definite equilibrium, and its residual |AΣ + ΣAᵀ + ΣSΣ| relative to the size of the terms."""
-
-    Sigma: np.ndarray
-    residual: float
+#: Within this time, in units of 1/|A|, the end is looked at first: most flows are asked for before their blow-up, and
+#: C grows by no more than e^{2 NEAR}, which leaves a search from the end as accurate as one from the start.
+NEAR = 10
 
 
 def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
@@ -74,10 +70,11 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
 
     Notes
     -----
-    For V = cI the closed form carries the factor over steps of at most 2/|A|, so that neither e^{At} nor C loses
-    digits over long times. Equal spacings share one exponential of a 2d × 2d matrix; a step then costs O(d³). The
-    relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up at t*, which is the condition of the
-    problem. For any other V, `integrate` runs the kernel "gaussian_factor" with relative tolerance 1e-12.
+    For V = cI the closed form carries the factor over at most 2/|A| at a time, so that neither e^{At} nor C loses
+    digits over long times. Equal spacings share one exponential of a 2d × 2d matrix, and the times within 2/|A| are
+    computed together; each costs O(d³). The relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up
+    at t*, which is the condition of the problem. For any other V, `integrate` runs the kernel "gaussian_factor" with
+    relative tolerance 1e-12.
 
     Examples
     --------
@@ -89,17 +86,17 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     Traceback (most recent call last):
     ValueError: times: 1.0 is not before the blow-up at t = 0.5; expected earlier times
     """
-    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     instants = _check_times(times)
     L = _factor(Sigma)
-    scalar = _scalar(V)
+    scalar = scalar_of(V)
     if L.shape[1] == 0:
-        path = [L] * len(instants)
+        path = np.broadcast_to(L, (len(instants), *L.shape))
     elif scalar is None:
         path = _integrated_path(A, B, V, L, instants)
     else:
         path = _closed_path(A, scalar * (B + B.T), L, instants)
-    covariances = np.array([_symmetric(factor @ factor.T) for factor in path])
+    covariances = symmetric(path @ path.mT)
     return covariances if isinstance(as_nested(times), list | tuple) else covariances[0]
 
 
@@ -126,7 +123,8 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     ValueError
         For inputs that do not fit, and when a horizon is needed.
     ArithmeticError
-        When double precision cannot decide, as for a start at the threshold between blow-up and decay.
+        When double precision cannot decide, as for a start at the threshold between blow-up and decay: there the
+        rounding of the inputs decides between a late blow-up and none.
 
     Notes
     -----
@@ -154,10 +152,10 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     >>> blow_up_time([[-2]], [[1]], [[1]], [[0.25]])
     inf
     """
-    A, B, V, Sigma = _check_matrices(A, B, V, Sigma0)
+    A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     limit = _check_horizon(horizon)
     L = _factor(Sigma)
-    scalar = _scalar(V)
+    scalar = scalar_of(V)
     if scalar is not None:
         return _blow_up(A, scalar * (B + B.T), L, limit)
     if horizon is None:
@@ -166,52 +164,6 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
         return math.inf
     outcome = _integrated(A, B, V, L, np.array([limit])).outcome
     return sum(outcome.bracket) / 2 if isinstance(outcome, BlewUp) else math.inf
-
-
-def equilibrium(A: Any, B: Any, V: Any) -> Equilibrium:
-    """The positive definite Σ with AΣ + ΣAᵀ + VΣBΣ + ΣBᵀΣVᵀ = 0, for V = cI.
-
-    Its inverse X solves the linear equation AᵀX + XA = −S, S = c(B + Bᵀ), by the Bartels–Stewart method in O(d³). No
-    two eigenvalues of A may sum to zero; then X is unique. Where it is positive definite, the flow linearised at Σ
-    has the spectrum of the sums of two eigenvalues of −A: Σ is stable if all eigenvalues of A have positive real
-    parts.
-
-    Raises
-    ------
-    ValueError
-        For V other than cI, when A and −A share an eigenvalue, and when X is not positive definite.
-
-    Examples
-    --------
-    In dimension one, 2aσ + 2bvσ² = 0:
-
-    >>> equilibrium([[3]], [[2]], [[-1]]).Sigma.round(12).tolist()
-    [[1.5]]
-    """
-    A, B, V = _check_matrices(A, B, V)
-    scalar = _scalar(V)
-    if scalar is None:
-        raise ValueError("V: is not a multiple of the identity; expected V = cI, the only case in closed form")
-    S = scalar * (B + B.T)
-    eigenvalues = np.linalg.eigvals(A)
-    sums = np.abs(eigenvalues[:, None] + eigenvalues)
-    i, j = np.unravel_index(np.argmin(sums), sums.shape)
-    if sums[i, j] <= _rounding(A):
-        raise ValueError(
-            f"A: the eigenvalues {eigenvalues[i]:.6g} and {eigenvalues[j]:.6g} sum to zero, so that A and -A share "
-            "one; expected none shared, as AᵀX + XA = -S then has no unique solution"
-        )
-    X = _symmetric(solve_continuous_lyapunov(A.T, -S))
-    lowest = float(np.linalg.eigvalsh(X)[0])
-    if lowest <= _rounding(X):
-        raise ValueError(
-            f"A, B, V: the solution X of AᵀX + XA = -c(B + Bᵀ) has the eigenvalue {lowest:.6g}; expected all of them "
-            "positive, as otherwise no equilibrium is positive definite"
-        )
-    Sigma = _symmetric(np.linalg.inv(X))
-    linear, quadratic = A @ Sigma, Sigma @ S @ Sigma
-    size = 2 * np.linalg.norm(linear) + np.linalg.norm(quadratic)
-    return Equilibrium(Sigma, float(np.linalg.norm(linear + linear.T + quadratic) / size))
 
 
 # The closed form
@@ -228,41 +180,64 @@ def _gramian(A: np.ndarray, S: np.ndarray, time: float) -> tuple[np.ndarray, np.
     size = np.linalg.norm(S, 1) or 1.0
     block = expm(np.block([[-step * A.T, S / size], [np.zeros((d, d)), step * A]]))
     E = block[d:, d:]
-    C = _symmetric(E.T @ block[:d, d:]) * (size * step)
+    C = symmetric(E.T @ block[:d, d:]) * (size * step)
     for _ in range(doublings):
-        C = _symmetric(C + E.T @ C @ E)
+        C = symmetric(C + E.T @ C @ E)
         E = E @ E
     return E, C
 
 
+def _multiples(E: np.ndarray, C: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """e^{At} and C(t) at 1 to `count` times the time of E and C, along a first axis; by doubling."""
+    E, C = E[None], C[None]
+    while (known := len(E)) < count:
+        fresh = min(known, count - known)
+        C = np.concatenate([C, symmetric(C[-1] + E[-1].T @ C[:fresh] @ E[-1])])
+        E = np.concatenate([E, E[-1] @ E[:fresh]])
+    return E, C
+
+
 def _advance(L: np.ndarray, E: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """The factor E L R⁻ᵀ, where RRᵀ = I − LᵀCL; LinAlgError where that matrix is not positive definite."""
-    root = np.linalg.cholesky(_symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
-    return solve_triangular(root, (E @ L).T, lower=True).T
+    """The factors E L R⁻ᵀ, where RRᵀ = I − LᵀCL, for E and C at one or more times along a first axis.
+
+    LinAlgError where one of these matrices is not positive definite. Columns are kept apart by substitution, where an
+    exchange of rows would mix large ones into small ones.
+    """
+    roots = np.linalg.cholesky(symmetric(np.eye(L.shape[1]) - L.T @ C @ L))
+    grown = E @ L
+    for root, factor in zip(roots, grown, strict=True):
+        factor.T[:] = dtrtrs(root.T, factor.T, trans=1)[0]
+    return grown
 
 
-def _steps(A: np.ndarray, S: np.ndarray, time: float) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many steps of at most 2/|A| make up the time, and E and C for one of them."""
-    count = max(1, math.ceil(float(np.linalg.norm(A, 1)) * time / 2))
-    return count, *_gramian(A, S, time / count)
+def _steps(A: np.ndarray, S: np.ndarray, time: float, many: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many steps of at most 2/|A| make up the time, and stacks of E and C for one of them.
+
+    Where it is one step, the stacks go on with its multiples up to 2/|A|, `many` at the most.
+    """
+    lengths = float(np.linalg.norm(A, 1)) * time / 2
+    count = max(1, math.ceil(lengths))
+    within = many if many * lengths <= 1 else max(1, int(1 / lengths))
+    return count, *_multiples(*_gramian(A, S, time / count), within)
 
 
-def _closed_path(A: np.ndarray, S: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+def _closed_path(A: np.ndarray, S: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
     last = float(times[-1])
     blow_up = _blow_up(A, S, L, last)
     if last >= blow_up:
         raise _too_late(times, blow_up)
-    path = [L] if times[0] == 0 else []
+    path = [L[None]] if times[0] == 0 else []
     for number, spacing in _spacings(times if times[0] == 0 else np.concatenate([[0.0], times])):
-        count, E, C = _steps(A, S, spacing)
-        for _ in range(number):
+        count, E, C = _steps(A, S, spacing, number)
+        for done in range(0, number, len(E)):
             try:
-                for _ in range(count):
-                    L = _advance(L, E, C)
+                for _ in range(count - 1):
+                    L = _advance(L, E, C)[0]
+                path.append(_advance(L, E[: number - done], C[: number - done]))
             except np.linalg.LinAlgError:  # the last time is within rounding of the blow-up
                 raise _too_late(times, last) from None
-            path.append(L)
-    return path
+            L = path[-1][-1]
+    return np.concatenate(path)
 
 
 def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
@@ -283,27 +258,27 @@ def _spacings(times: np.ndarray) -> Iterator[tuple[int, float]]:
 def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float:
     """The first t <= limit with λ_max(LᵀC(t)L) = 1, or infinity; `blow_up_time` describes the method."""
     rates = np.linalg.eigvalsh(S)
-    if L.shape[1] == 0 or rates[-1] <= _rounding(S):
+    if L.shape[1] == 0 or rates[-1] <= rounding(S):
         return math.inf
     if not A.any():
-        fastest = _largest(L.T @ S @ L)
-        time = 1 / fastest if fastest > _rounding(S) * np.linalg.norm(L) ** 2 else math.inf
+        fastest = largest_eigenvalue(L.T @ S @ L)
+        time = 1 / fastest if fastest > rounding(S) * np.linalg.norm(L) ** 2 else math.inf
         return time if time <= limit else math.inf
-    monotone = rates[0] >= -_rounding(S)
-    larger = S if monotone else _positive_part(S)
-    hurwitz = np.linalg.eigvals(A).real.max() < -_rounding(A)
+    monotone = rates[0] >= -rounding(S)
+    larger = S if monotone else positive_part(S)
+    hurwitz = np.linalg.eigvals(A).real.max() < -rounding(A)
     if not (monotone or hurwitz or math.isfinite(limit)):
         raise ValueError(
             "horizon: is missing; expected a time to look up to, as S = c(B + Bᵀ) has eigenvalues of both signs and A "
             "is not Hurwitz"
         )
-    larger_slope = _positive_part(A.T @ S + S @ A)
+    larger_slope = positive_part(A.T @ S + S @ A)
 
     def first_order(L: np.ndarray, time: float) -> float:
-        return _largest(_seen(A, larger, L, time)) - 1
+        return largest_eigenvalue(_seen(A, larger, L, time)) - 1
 
     def second_order(L: np.ndarray, time: float) -> float:
-        return time * max(_largest(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
+        return time * max(largest_eigenvalue(L.T @ S @ L + _seen(A, larger_slope, L, time)), 0) - 1
 
     size = float(np.linalg.norm(A, 1))
     now = 0.0
@@ -312,13 +287,17 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
             largest, error = _largest_ever(A, larger, L)
             if largest + error < 1:
                 return math.inf
-            if monotone and largest - error <= 1 and math.isinf(limit):
+            if monotone and largest - error <= 1:  # the threshold between blow-up and none, up to rounding
+                if math.isfinite(limit) and _first_root(partial(first_order, L), 1 / size, limit) is None:
+                    return math.inf
                 raise ArithmeticError(
                     f"λ_max(LᵀC∞L) = {largest:.15g} with an error of {error:.1g}, too close to 1 to decide in double "
-                    "precision between blow-up and none; a horizon restricts the question"
+                    "precision between a late blow-up and none; an earlier horizon restricts the question"
                 )
         reach = min(limit - now, REACH / size)
         start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))
+        if monotone and size * reach <= NEAR:
+            start = reach
         step = _first_root(partial(first_order, L), start, reach)
         if step is not None and not monotone:
             second = _first_root(partial(second_order, L), start, reach)
@@ -339,7 +318,7 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
         try:
             count, E, C = _steps(A, S, step)
             for _ in range(count):
-                L = _advance(L, E, C)
+                L = _advance(L, E, C)[0]
         except np.linalg.LinAlgError:  # singular up to rounding: the step has arrived
             return now + step
         now += step
@@ -348,19 +327,17 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
 
 def _largest_ever(A: np.ndarray, S: np.ndarray, L: np.ndarray) -> tuple[float, float]:
     """λ_max(LᵀC∞L) for A Hurwitz, with a bound of its error: AᵀY + YA = −I bounds C∞'s by |residual| Y."""
-    gramian = _symmetric(solve_continuous_lyapunov(A.T, -S))
-    weight = _symmetric(solve_continuous_lyapunov(A.T, -np.eye(len(A))))
-    residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * _rounding(A) * float(
-        np.linalg.norm(gramian)
-    )
-    largest, weighted = (_largest(L.T @ X @ L) for X in (gramian, weight))
+    gramian = symmetric(solve_continuous_lyapunov(A.T, -S))
+    weight = symmetric(solve_continuous_lyapunov(A.T, -np.eye(len(A))))
+    residual = float(np.linalg.norm(A.T @ gramian + gramian @ A + S)) + 2 * rounding(A) * float(np.linalg.norm(gramian))
+    largest, weighted = (largest_eigenvalue(L.T @ X @ L) for X in (gramian, weight))
     return largest, residual * weighted + len(A) * EPS * abs(largest)
 
 
 def _seen(A: np.ndarray, S: np.ndarray, L: np.ndarray, time: float) -> np.ndarray:
     """LᵀC(t)L."""
     with np.errstate(over="ignore", invalid="ignore"):
-        seen = _symmetric(L.T @ _gramian(A, S, time)[1] @ L)
+        seen = symmetric(L.T @ _gramian(A, S, time)[1] @ L)
     if not np.isfinite(seen).all():
         raise ArithmeticError(
             f"no blow-up was found before C(t) leaves the range of double precision, at t = {time:.6g} or earlier, "
@@ -398,31 +375,23 @@ def _integrated(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, time
     return trajectory
 
 
-def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
     if times[-1] == 0:
-        return [L]
+        return L[None]
     trajectory = _integrated(A, B, V, L, times)
     if isinstance(trajectory.outcome, BlewUp):
         raise _too_late(times, sum(trajectory.outcome.bracket) / 2)
-    return list(trajectory["L"])
+    return np.asarray(trajectory["L"])
 
 
 # Inputs
 
 
-def _check_matrices(A: Any, B: Any, V: Any, *Sigma0: Any) -> list[np.ndarray]:
-    names = ["A", "B", "V"]
-    arguments = [Argument(name, ("d", "d"), "matrix") for name in names]
-    if Sigma0:
-        arguments.append(Argument("Sigma0", ("d", "d"), "covariance"))
-    values = {argument.name: value for argument, value in zip(arguments, (A, B, V, *Sigma0), strict=True)}
-    return list(check_values(("arguments", arguments, values))[0].values())
-
-
 def _check_times(times: Any) -> np.ndarray:
     nested = as_nested(times)
     try:
-        checked = np.array([float(to_real(t)) for t in (nested if isinstance(nested, list | tuple) else [nested])])
+        entries = nested if isinstance(nested, list | tuple) else [nested]
+        checked = np.array([t if isinstance(t, float) else float(to_real(t)) for t in entries])
     except (TypeError, ValueError, ArithmeticError):
         raise ValueError(f"times: {times!r} are not numbers; expected a time or a sequence of times") from None
     if not (len(checked) and np.isfinite(checked).all() and checked[0] >= 0 and (np.diff(checked) > 0).all()):
@@ -449,31 +418,6 @@ def _too_late(times: np.ndarray, blow_up: float) -> ValueError:
 
 def _factor(Sigma: np.ndarray) -> np.ndarray:
     """L with LLᵀ = Σ and as many columns as Σ has eigenvalues above d ε times the largest."""
-    eigenvalues, vectors = np.linalg.eigh(_symmetric(Sigma))
+    eigenvalues, vectors = np.linalg.eigh(symmetric(Sigma))
     kept = eigenvalues > len(Sigma) * EPS * max(eigenvalues[-1], 0)
     return vectors[:, kept] * np.sqrt(eigenvalues[kept])
-
-
-def _scalar(V: np.ndarray) -> float | None:
-    """c where V = cI exactly, None otherwise."""
-    return float(V[0, 0]) if np.array_equal(V, V[0, 0] * np.eye(len(V))) else None
-
-
-def _rounding(matrix: np.ndarray) -> float:
-    """What rounding does to the eigenvalues of a matrix: d ε times its norm."""
-    return len(matrix) * EPS * float(np.linalg.norm(matrix))
-
-
-def _largest(matrix: np.ndarray) -> float:
-    """The largest eigenvalue of a symmetric matrix."""
-    return float(np.linalg.eigvalsh(_symmetric(matrix))[-1])
-
-
-def _positive_part(matrix: np.ndarray) -> np.ndarray:
-    """A symmetric matrix with zeros in place of its negative eigenvalues."""
-    eigenvalues, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.maximum(eigenvalues, 0)) @ vectors.T
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return (matrix + matrix.T) / 2

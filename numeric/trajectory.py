@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import mpmath
@@ -25,7 +27,7 @@ class Piece:
     final: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Solution:
     """All that an integrator found, in terms of flat states.
 
@@ -49,6 +51,21 @@ class Solution:
     @property
     def final(self) -> np.ndarray:
         return self.pieces[-1].final if self.pieces else self.initial
+
+    def rows(self, times: Sequence[Any]) -> Sequence[np.ndarray]:
+        """The flat states at increasing times."""
+        return [self.flat(time) for time in times]
+
+    def table(self, times: Sequence[Any] | None) -> tuple[np.ndarray, dict[str, Any]]:
+        """The times as far as they were reached, by default those of the steps, and the named states there."""
+        with nullcontext() if self.precision is None else mpmath.workprec(self.precision):
+            if times is None:
+                times = [self.start, *(piece.end for piece in self.pieces)]
+                rows: Sequence[np.ndarray] = [self.initial, *(piece.final for piece in self.pieces)]
+            else:
+                times = [time for time in times if time <= self.end]
+                rows = self.rows(times)
+            return np.array(times, dtype=self.initial.dtype), self.layout.unflatten(self.stack(rows))
 
     def flat(self, time: Any) -> np.ndarray:
         """The flat state at one time."""
@@ -103,13 +120,24 @@ class Trajectory:
         below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
     """
 
-    times: np.ndarray
-    states: Mapping[str, Any]
     final: Mapping[str, Any]
     outcome: Outcome
     events: list[list[tuple[Any, dict[str, Any]]]]
     error: Any
     _solution: Solution = field(repr=False)
+    _wanted: Sequence[Any] | None = field(repr=False)
+
+    @cached_property
+    def _table(self) -> tuple[np.ndarray, Mapping[str, Any]]:
+        return self._solution.table(self._wanted)
+
+    @property
+    def times(self) -> np.ndarray:
+        return self._table[0]
+
+    @property
+    def states(self) -> Mapping[str, Any]:
+        return self._table[1]
 
     def __getitem__(self, name: str) -> Any:
         return self.states[name]

@@ -58,7 +58,7 @@ def names() -> tuple[str, ...]:
     """The backends there are, whether what they need is installed or not.
 
     >>> names()
-    ('gmpy2', 'heyoka', 'mpmath', 'numpy')
+    ('gmpy2', 'heyoka', 'jax', 'mpmath', 'numpy')
     """
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 

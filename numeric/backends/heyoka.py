@@ -62,7 +62,6 @@ def system(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[
             f"expected at most {LARGEST}, for more use backend='numpy'"
         )
     count = sum(sizes[: len(kernel.state)])
-    # Fixed width: heyoka orders the arguments of sums and products by name.
     variables = [hy.expression(f"x{i}") for i in range(count)]
     parameters = [hy.par[i] for i in range(sum(sizes) - count)]
     states = _arrays(kernel.state, shapes, variables)

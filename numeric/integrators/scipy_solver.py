@@ -1,42 +1,45 @@
 """Double precision: SciPy's DOP853 on the flattened real state, with blow-up as an outcome.
 
 Near a blow-up DOP853 shortens its steps until they vanish against the time; no NaN gets that far, as it rejects such
-steps. The time at which it gives up is its own estimate of t*. How wrong that is shows in a second run with coarser
-tolerances: the difference is the half-width of the bracket.
+steps. `numeric.integrators.vanishing_steps` says what that means.
+
+Unit tokens are scaled to unit length after every step and wherever the state is evaluated. The exact solution has unit
+length, so that this moves a token by no more than its error, and the order of the method stays (Hairer, Lubich and
+Wanner, Geometric Numerical Integration, IV.4).
+
+Of a step only its two ends are kept. Its interpolant, seven times as large, is made when a state in between is asked
+for: by the solver while it stands there, by doing the step again later.
+
+On a stiff equation it is stability that bounds the steps, not accuracy: h times the largest eigenvalue of dF/dz, which
+two stages at the same time give an estimate of, then stays at the border of the stability region, 6.1 (Hairer, Nørsett
+and Wanner, Solving Ordinary Differential Equations II, IV.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853
 
-from numeric.integrators.pole import simple_exponent
+from numeric.integrators.vanishing_steps import COARSER, COARSEST, failure
 from numeric.kernel import Kernel
 from numeric.layout import Layout
-from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
+from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece
 
 MAX_STEPS = 200_000
 
-#: Giving up is a blow-up when the state grows by its own size within this part of the time passed.
-GROWTH = 1e-6
+#: Stiffness is looked for once in so many steps, and believed when found so many times in a row: a phase of it is no
+#: reason to give up.
+STIFFNESS_EVERY, STIFFNESS_TIMES = 50, 20
 
-#: The second run's tolerances over the first's. Its error, and so the bracket, is larger by about this factor.
-COARSER = 100.0
-COARSEST = 1e-2
-
-#: The exponent and the rate are read at a distance from t* of this many half-widths of the bracket, where the error of
-#: t* no longer matters.
-CLEAR_OF_ERROR = 1e4
+#: The border of DOP853's stability region.
+STABILITY = 6.1
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
-
-#: Time, flat state, and its rate of change.
-Entry = tuple[float, np.ndarray, np.ndarray]
 
 
 def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> Rhs:
@@ -63,71 +66,84 @@ def scipy_steps(
             yield StepLimit(start, "the right-hand side is not finite at the initial state")
             return
         solver = DOP853(rhs, start, initial, end, rtol=rtol, atol=atol)
-    history = [(start, initial, solver.f)]
+    history = [(start, initial)]
+    between = Between(solver, rhs, layout, history)
+    stiff = 0
     while solver.status == "running":
-        if len(history) > MAX_STEPS:
-            yield StepLimit(solver.t, f"the end of the time span was not reached in {MAX_STEPS} steps")
-            return
         # Not across the yield, where it would change the caller's error state.
         with np.errstate(all="ignore"):
             solver.step()
             if solver.status == "failed":
                 break
-            piece = Piece(solver.t_old, solver.t, solver.dense_output(), solver.y)
-        history.append((solver.t, solver.y, solver.f))
-        yield piece
+            if layout.unit_tokens:
+                solver.y = layout.with_unit_tokens(solver.y)
+                solver.f = rhs(solver.t, solver.y)
+        step = len(history)
+        history.append((solver.t, solver.y))
+        yield Piece(solver.t_old, solver.t, partial(between.state, step), solver.y)
+        if step % STIFFNESS_EVERY == 0:
+            stiff = stiff + 1 if _step_times_eigenvalue(solver) > STABILITY else 0
+        needed = (end - solver.t) / (solver.t - solver.t_old)
+        if solver.status == "running" and (
+            step == MAX_STEPS or (stiff >= STIFFNESS_TIMES and step + needed > MAX_STEPS)
+        ):
+            yield StepLimit(solver.t, _too_many_steps(solver, needed, stiff >= STIFFNESS_TIMES))
+            return
     if solver.status == "finished":
         yield Finished(solver.t)
         return
+
+    def coarse_end() -> float:
+        coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
+        while coarse.status == "running":
+            coarse.step()
+        return float(coarse.t)
+
     with np.errstate(all="ignore"):
-        outcome = _failure(history, rhs, layout, end, rtol, atol)
+        outcome = failure([(*entry, rhs(*entry)) for entry in history], layout, rtol, coarse_end)
     yield outcome
 
 
-def _failure(history: list[Entry], rhs: Rhs, layout: Layout, end: float, rtol: float, atol: float) -> Outcome:
-    """Why the steps became too small: a blow-up, or something else."""
-    start, initial, _ = history[0]
-    last, flat, _ = history[-1]
-    name, block = layout.largest(flat)
-    if not 0 < growth_time(history[-1], block) < GROWTH * (last - start):
-        return StepLimit(
-            last,
-            "the steps became too small to change the time, but the state does not grow fast "
-            "enough for a blow-up: the right-hand side is singular there or too large for doubles",
-        )
-    time = last + growth_time(history[-1], block)
-    coarse = DOP853(rhs, start, initial, end, rtol=min(COARSER * rtol, COARSEST), atol=COARSER * atol)
-    while coarse.status == "running":
-        coarse.step()
-    radius = max(abs(time - coarse.t), rtol * (time - start), 4 * np.spacing(time))
-    bracket = (float(time - radius), float(time + radius))
-    exponent, rate = power(history, block, time, CLEAR_OF_ERROR * radius)
-    return BlewUp(name, bracket, rate, exponent, "" if exponent else "not recognised as a power of t* - t")
+class Between:
+    """The states within the steps that a solver has taken; `history` holds the ends of the steps so far."""
+
+    def __init__(self, solver: DOP853, rhs: Rhs, layout: Layout, history: Sequence[tuple[float, np.ndarray]]):
+        self.solver, self.rhs, self.layout, self.history = solver, rhs, layout, history
+        self.interpolated = 0
+        self.interpolant: Callable[[float], np.ndarray] | None = None
+
+    def state(self, step: int, time: float) -> np.ndarray:
+        """The flat state at a time within the step of this number, counted from 1."""
+        if self.interpolated != step:
+            with np.errstate(all="ignore"):
+                self.interpolated, self.interpolant = step, self._interpolant(step)
+        assert self.interpolant is not None
+        return self.layout.with_unit_tokens(self.interpolant(time))
+
+    def _interpolant(self, step: int) -> Callable[[float], np.ndarray]:
+        if step == len(self.history) - 1 and self.solver.status != "failed":
+            return self.solver.dense_output()
+        (start, flat), (end, _) = self.history[step - 1 : step + 1]
+        # Twice the tolerances, so that no rounding makes it refuse a step that it once took.
+        rtol, atol = 2 * self.solver.rtol, 2 * self.solver.atol
+        again = DOP853(self.rhs, start, flat, end, rtol=rtol, atol=atol, first_step=end - start)
+        again.step()
+        return again.dense_output()
 
 
-def growth_time(entry: Entry, block: slice) -> float:
-    """|X|/|X|' of a state array: (t* - t)/alpha near C (t* - t)^(-alpha)."""
-    _, flat, rate = entry
-    state = flat[block] / np.abs(flat[block]).max()  # whose square does not overflow
-    return float(np.abs(flat[block]).max() * (state @ state) / (state @ rate[block]))
+def _step_times_eigenvalue(solver: DOP853) -> float:
+    """An estimate of h times the largest |eigenvalue| of dF/dz, from the last step's two stages at its end."""
+    stages, last = solver.K, solver.n_stages - 1
+    apart = (solver.B - np.append(solver.A[last, :last], 0.0)) @ stages[: last + 1]
+    with np.errstate(all="ignore"):
+        return float(np.linalg.norm(stages[last + 1] - stages[last]) / np.linalg.norm(apart))
 
 
-def power(history: list[Entry], block: slice, time: float, distance: float) -> tuple[Fraction | None, float | None]:
-    """The exponent alpha and the constant C of an array whose norm behaves like C (t* - t)^(-alpha).
-
-    They are read off two steps, one about `distance` from t*, the other ten times as far: |X|/|X|' falls with slope
-    1/alpha, and |X| (t* - t)^alpha is extrapolated linearly to t*.
-    """
-    near = next((entry for entry in reversed(history) if time - entry[0] >= distance), history[0])
-    far = next((entry for entry in reversed(history) if time - entry[0] >= 10 * (time - near[0])), history[0])
-    d_near, d_far = time - near[0], time - far[0]
-    if d_near == d_far:
-        return None, None
-    slope = (growth_time(far, block) - growth_time(near, block)) / (d_far - d_near)
-    exponent = simple_exponent(1 / slope) if slope > 0 else None
-    if exponent is None:
-        return None, None
-    c_near, c_far = (
-        float(np.linalg.norm(flat[block])) * d ** float(exponent) for (_, flat, _), d in ((near, d_near), (far, d_far))
+def _too_many_steps(solver: DOP853, needed: float, stiff: bool) -> str:
+    if not stiff:
+        return f"the end of the time span was not reached in {MAX_STEPS} steps"
+    return (
+        "the equations are stiff there. Stability, not accuracy, keeps the steps near "
+        f"{solver.t - solver.t_old:.2g}, so that the end of the time span would take {needed:.1e} more, and more than "
+        f"{MAX_STEPS} are not tried; use a shorter time span, or an implicit solver on the kernel's right-hand side"
     )
-    return exponent, (c_near * d_far - c_far * d_near) / (d_far - d_near)

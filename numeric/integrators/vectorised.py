@@ -112,6 +112,12 @@ class Members:
                 own = [None if x is None else x[part] for x in parameters]
                 self.rates(flat[:, part], own, out[:, part])
 
+    def scale_unit_tokens(self, flat: np.ndarray) -> None:
+        """Scale the unit tokens of flat states to unit length, in place."""
+        for name in self.layout.unit_tokens:
+            tokens = flat[self.layout.blocks[name]].reshape(*self.layout.shapes[name], -1)  # a view
+            tokens /= np.sqrt((tokens * tokens).sum(axis=-2, keepdims=True))
+
     def _arrays(self, flat: np.ndarray) -> list[np.ndarray]:
         """The arguments of the right-hand side, members first."""
         arrays = []
@@ -143,6 +149,7 @@ class Members:
 class Pool:
     """The members under way: one column each. `slot` is their place in the results, `due` the next output time."""
 
+    parameters: list[np.ndarray | None]
     slot: np.ndarray
     state: np.ndarray
     rate: np.ndarray
@@ -152,16 +159,15 @@ class Pool:
     tries: np.ndarray
     rejected: np.ndarray
     due: np.ndarray
-    parameters: list[np.ndarray | None]
 
     @property
-    def columns(self) -> list[np.ndarray]:
+    def columns(self) -> list[Any]:
         """Everything whose last axis is the member."""
-        return [getattr(self, field.name) for field in fields(self)[:-1]]
+        return [getattr(self, field.name) for field in fields(self)[1:]]
 
     def take(self, which: np.ndarray) -> Pool:
         parameters = [None if x is None else x[which] for x in self.parameters]
-        return Pool(*(x[..., which] for x in self.columns), parameters=parameters)
+        return Pool(parameters, *(x[..., which] for x in self.columns))
 
     def join(self, other: Pool) -> Pool:
         parameters = [
@@ -169,7 +175,7 @@ class Pool:
             for x, y in zip(self.parameters, other.parameters, strict=True)
         ]
         pairs = zip(self.columns, other.columns, strict=True)
-        return Pool(*(np.concatenate(pair, axis=-1) for pair in pairs), parameters=parameters)
+        return Pool(parameters, *(np.concatenate(pair, axis=-1) for pair in pairs))
 
 
 class Run:
@@ -229,7 +235,7 @@ class Run:
         step = self._first_step(state, rate, parameters, self.end[slots] - self.start)
         tries, due = np.zeros(len(slots), dtype=int), np.full(len(slots), reached)
         time, rejected = np.full(len(slots), self.start), np.zeros(len(slots), dtype=bool)
-        pool = Pool(slots, state, rate, time, self.end[slots], step, tries, rejected, due, parameters)
+        pool = Pool(parameters, slots, state, rate, time, self.end[slots], step, tries, rejected, due)
         undefined = ~np.isfinite(rate).all(axis=0)
         return self._retire(pool, undefined, np.full(len(slots), End.UNDEFINED_START)) if undefined.any() else pool
 
@@ -281,6 +287,10 @@ class Run:
             wanted[wanted] = self.times[pool.due[wanted]] <= time[wanted]
             if wanted.any():
                 self._interpolate(pool, np.flatnonzero(wanted), stages, step, time, state)
+        if field.layout.unit_tokens:
+            # The exact solution keeps unit length: this moves a token by no more than its error.
+            field.scale_unit_tokens(state)
+            field.rates(state, parameters, stages[STAGES])
         np.copyto(pool.state, state, where=accepted)
         np.copyto(pool.rate, stages[STAGES], where=accepted)
         np.copyto(pool.time, time, where=accepted)
@@ -321,7 +331,9 @@ class Run:
             value = np.zeros_like(old)
             for k, term in enumerate(reversed(terms)):
                 value = (value + term) * (x if k % 2 == 0 else 1 - x)
-            self.record[pool.slot[which][pending], due[pending]] = (old + value).T[pending]
+            value += old
+            self.field.scale_unit_tokens(value)
+            self.record[pool.slot[which][pending], due[pending]] = value.T[pending]
             due += pending
         pool.due[which] = due
 

@@ -144,3 +144,34 @@ def test_tokens_keep_their_length():
         final = integrate(kernel, {"X": start}, (0, 2), parameters, digits=digits).final["X"]
         with mpmath.workdps(40):
             assert all(abs(sum(x * x for x in row) - 1) < 2 * tolerance for row in final)
+
+
+def limit(sequence):
+    """Of a sequence that converges like c q^k, by Aitken's extrapolation from its last three terms."""
+    a, b, c = sequence[-3:]
+    return c - (c - b) ** 2 / ((c - b) - (b - a))
+
+
+@pytest.mark.parametrize("case", VALUES["limit_cycles"], ids=lambda case: str(case["period"]))
+def test_limit_cycles(case):
+    """Orbits may approach a cycle by 5% a turn only: some turns are integrated, and start again where they tend to."""
+    kernel, parameters = load_kernel("ott_antonsen"), {key: case[key] for key in ("A", "V", "beta")}
+    arrays = [np.array(case[key], dtype=float) for key in ("A", "V")]
+
+    def recedes(t, state):
+        (rate,) = kernel.rhs(state["R"], *arrays, case["beta"])
+        return (np.conj(state["R"]) * rate).real  # half the rate of |R|^2
+
+    def approaches(t, state):
+        return recedes(t, state)
+
+    recedes.direction, approaches.direction = -1, 1
+    start = 0.3
+    for _ in range(6):
+        trajectory = integrate(kernel, {"R": start}, (0, 20), parameters, events=[recedes, approaches], rtol=1e-11)
+        farthest, nearest = ([state["R"] for _, state in found] for found in trajectory.events)
+        start = complex(limit(np.real(farthest)), limit(np.imag(farthest)))
+    times = [time for time, _ in trajectory.events[0]]
+    # Ten digits are given; a hundred times the tolerance is left of local errors.
+    assert [abs(nearest[-1]), abs(start)] == pytest.approx([case["R_abs_min"], case["R_abs_max"]], abs=2e-9)
+    assert times[-1] - times[-2] == pytest.approx(case["period"], abs=2e-9)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numeric import Trajectory, integrate
+from numeric import Trajectory, integrate, load_kernel
 from numeric.integrators import scipy_solver
 from numeric.outcome import BlewUp, Finished, StepLimit
 
@@ -54,6 +54,26 @@ def test_times_and_dense_output(kernels):
     for outside in (-0.1, 2.1):
         with pytest.raises(ValueError, match=f"^t: {outside} lies outside the trajectory; expected 0.0 <= t <= 2.0"):
             trajectory.at(outside)
+
+
+def test_dense_output_does_not_depend_on_when_it_is_asked_for(kernels):
+    """At events the solver still stands at the step; later the step is done again."""
+
+    def event(t, state):
+        return state["q"] - 0.3
+
+    trajectory = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 9), {"omega": 1}, events=event)
+    times = [time for time, _ in trajectory.events[0]]
+    assert len(times) == 3
+    for time, state in reversed(trajectory.events[0]):
+        again = trajectory.at(time)
+        assert (state["q"], state["p"]) == (again["q"], again["p"])
+    # Up to a blow-up too, where the last attempted step failed.
+    trajectory = integrate(kernels.square, {"x": 1.0}, (0, 2), {})
+    times = (trajectory.times[:-1] + trajectory.times[1:]) / 2
+    # An error of the blow-up time, of the size of the tolerance, counts against the time that is left.
+    allowed = CLOSE + 1e-10 / (1 - times)
+    assert (abs(trajectory.at(times)["x"] * (1 - times) - 1) < allowed).all()
 
 
 def test_t_eval(kernels):
@@ -165,6 +185,61 @@ def test_step_limit(kernels, monkeypatch):
     outcome = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 1000), {"omega": 1}).outcome
     assert isinstance(outcome, StepLimit)
     assert "not reached in 3 steps" in str(outcome)
+
+
+def decay(kernels, rate):
+    """x' = -x, y' = -rate y, from (1, 1) to t = 100."""
+    return integrate(kernels.matrix, {"X": np.ones((2, 2))}, (0, 100), {"A": [[-1, 0], [0, -rate]]})
+
+
+def test_stiffness_is_told_from_accuracy(kernels, monkeypatch):
+    outcome = decay(kernels, 1e6).outcome
+    assert isinstance(outcome, StepLimit)
+    assert "stiff" in str(outcome)
+    # Stability bounds the steps near 6.1/rate: about 1.6e7 of them, found out long before the limit.
+    assert "steps near 6" in str(outcome) and "e-06" in str(outcome) and "1.6e+07 more" in str(outcome)
+    assert outcome.time < 0.1
+    # Less stiff, the end is reached.
+    assert isinstance(decay(kernels, 100).outcome, Finished)
+    # A long integration that accuracy bounds is not called stiff.
+    monkeypatch.setattr(scipy_solver, "MAX_STEPS", 1500)
+    outcome = integrate(kernels.oscillator, {"q": 1, "p": 0}, (0, 10_000), {"omega": 1}).outcome
+    assert isinstance(outcome, StepLimit)
+    assert "stiff" not in str(outcome)
+
+
+@pytest.mark.parametrize("name", ["linear_tokens_sphere", "softmax_tokens_sphere", "exponential_tokens_sphere"])
+def test_unit_tokens_keep_their_length_to_four_ulp(name):
+    """At the steps, between them and at events, to t = 10, where many tokens have met."""
+    kernel, rng = load_kernel(name), np.random.default_rng(1)
+    tokens = rng.normal(size=(50, 5))
+    tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
+    parameters = {p.name: rng.normal(size=(5, 5)) if p.shape else 1 for p in kernel.parameters}
+
+    def event(t, state):
+        return state["X"][0, 0]
+
+    trajectory = integrate(kernel, {"X": tokens}, (0, 10), parameters, events=event)
+    found = [state["X"][None] for _, state in trajectory.events[0]]
+    lengths = np.linalg.norm(
+        np.concatenate([trajectory["X"], trajectory.at(np.linspace(0, 10, 97))["X"], *found]), axis=-1
+    )
+    assert np.abs(lengths - 1).max() <= 4 * np.finfo(float).eps
+
+
+def test_scaling_to_unit_length_keeps_the_order():
+    """DOP853 is of order 8: with both tolerances at eps, errors are of size eps, at the cost of order 8."""
+    kernel, rng = load_kernel("softmax_tokens_sphere"), np.random.default_rng(2)
+    tokens = rng.normal(size=(6, 3))
+    tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
+    parameters = {"B": rng.normal(size=(3, 3)), "V": rng.normal(size=(3, 3))}
+    exact = integrate(kernel, {"X": tokens}, (0, 2), parameters, digits=20).final["X"].astype(float)
+    for tolerance in (1e-6, 1e-9, 1e-12):
+        found = integrate(kernel, {"X": tokens}, (0, 2), parameters, rtol=tolerance, atol=tolerance)
+        # Local errors add up over the time span, by less than a factor of 100 here.
+        assert np.abs(found.final["X"] - exact).max() < 100 * tolerance
+        # Errors eps cost eps^(-1/8) steps: four decimal digits triple the steps, where order 4 would take ten times.
+        assert len(found.times) < 6 * tolerance ** (-1 / 8)
 
 
 @pytest.mark.parametrize(

@@ -309,8 +309,8 @@ def test_memory(kernels, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"initial": {"R": np.zeros(3)}, "parameters": {"beta": np.ones(4)}}, r"^R \(3,\), beta \(4,\): these batch axes"),
-        ({"initial": {"R": [[0, 0.5], [2, 0]]}}, r"^R: has modulus 2 at index \(1, 0\); expected a complex number of mod"),
+        ({"initial": {"R": np.zeros(3)}, "parameters": {"beta": np.ones(4)}}, r"^R \(3,\), beta \(4,\): these batch"),
+        ({"initial": {"R": [[0, 0.5], [2, 0]]}}, r"^R: has modulus 2 at index \(1, 0\); expected a complex"),
         ({"initial": {"R": [0, np.nan]}}, r"^R: has entries that are infinite or not a number at index \(1,\)"),
         ({"initial": {"R": np.zeros((2, 0))}}, r"^R: has shape \(2, 0\); expected"),
         ({"parameters": {"beta": "quick"}}, "^beta: entry 'quick' is not a real number"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from numeric import integrate, load_kernel
 from numeric.inputs import (
     DOMAINS,
     check_digits,
@@ -259,3 +260,17 @@ def test_events():
         check_events([event, 3])
     with pytest.raises(ValueError, match="^events: 3 is not callable"):
         check_events(3)
+
+
+@pytest.mark.parametrize("digits", [None, 30])
+def test_unit_tokens_are_asked_for_or_made(digits):
+    kernel = load_kernel("softmax_tokens_sphere")
+    parameters = {"B": [[1, 0], [0, 1]], "V": [[1, 2], [0, 1]]}
+    unit, long = [["3/5", "4/5"], [0, 1]], [[3, 4], [0, 10**200]]
+    with pytest.raises(ValueError, match=r"^X: has a token of length .*; expected .*, or normalize=True"):
+        integrate(kernel, {"X": long}, (0, 1), parameters, digits=digits)
+    made = integrate(kernel, {"X": long}, (0, 1), parameters, digits=digits, normalize=True).final["X"]
+    asked = integrate(kernel, {"X": unit}, (0, 1), parameters, digits=digits).final["X"]
+    assert abs(made - asked).max() < 10.0 ** -(digits or 14)
+    with pytest.raises(ValueError, match=r"^X: has a token of length 0"):
+        integrate(kernel, {"X": [[0, 0], [0, 1]]}, (0, 1), parameters, digits=digits, normalize=True)

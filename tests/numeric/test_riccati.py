@@ -263,9 +263,15 @@ def test_blow_up_for_any_value_matrix():
 def test_blow_up_that_cannot_be_decided():
     with pytest.raises(ValueError, match="^horizon: is missing; .* eigenvalues of both signs and A is not Hurwitz"):
         riccati.blow_up_time(ROTATION, np.diag([1, -1]), I2, I2)
-    # At the threshold: Σ0 is an equilibrium.
+    # At the threshold: Σ0 is an equilibrium, and Σ0 + δ blows up after log(2/δ)/4, which is 9 for one rounding.
+    threshold = [[-2]], [[1]], [[1]], [[2]]
+    for horizon in (None, 20, 1e6):
+        with pytest.raises(ArithmeticError, match="too close to 1 to decide .* an earlier horizon"):
+            riccati.blow_up_time(*threshold, horizon=horizon)
     with pytest.raises(ArithmeticError, match="too close to 1 to decide"):
-        riccati.blow_up_time([[-2]], [[1]], [[1]], [[2]])
+        riccati.flow(*threshold, 20)
+    assert riccati.blow_up_time(*threshold, horizon=8) == math.inf
+    assert riccati.flow(*threshold, 1)[0, 0] == pytest.approx(2, rel=math.exp(4) * ROUNDING)
     # Only the decaying direction is seen, and e^{At} overflows in the other.
     with pytest.raises(ArithmeticError, match="none is excluded"):
         riccati.blow_up_time(np.diag([1, -1]), I2, I2, np.diag([0, 0.5]))
@@ -309,13 +315,82 @@ def test_equilibrium_that_repels():
     assert riccati.blow_up_time(A, B, np.eye(3), 0.99 * Sigma) == math.inf
 
 
+def rates(A, B, V, found):
+    """The real parts of the eigenvalues of A + ΣS."""
+    return np.linalg.eigvals(A + V[0, 0] * found.Sigma @ (B + B.T)).real
+
+
+@pytest.mark.parametrize("unstable", range(5))
+def test_stabilising_equilibrium(unstable):
+    """It attracts every Σ0 of full rank, its rank is the number of unstable eigenvalues of A; and its opposite."""
+    rng = np.random.default_rng(unstable)
+    turn = np.eye(4) + 0.3 * rng.normal(size=(4, 4))
+    A = turn @ np.diag(np.where(np.arange(4) < unstable, 1, -1) * [1, 1.25, 1.5, 2]) @ np.linalg.inv(turn)
+    B, V = np.eye(4) + 0.2 * rng.normal(size=(4, 4)), -np.eye(4)
+    found = riccati.equilibrium(A, B, V, "stabilising")
+    assert found.rank == np.linalg.matrix_rank(found.Sigma) == unstable
+    assert found.residual < ROUNDING
+    assert rates(A, B, V, found).max() < -0.9
+    # The slowest rate is e^-2t.
+    np.testing.assert_allclose(riccati.flow(A, B, V, np.eye(4), 20), found.Sigma, atol=INTEGRATED)
+    # Backwards in time A and S change sign.
+    repelling = riccati.equilibrium(-A, B, -V, "antistabilising")
+    assert rates(-A, B, -V, repelling).min() > 0.9
+    np.testing.assert_allclose(repelling.Sigma, found.Sigma, atol=ROUNDING)
+
+
+def test_all_equilibria():
+    """In the eigenbasis every coordinate obeys 0 = 2aσ + sσ²: σ is zero or -2a/s, where that is positive."""
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    a, s = np.array([1.0, -2.0, 3.0, 0.5, -0.25]), np.array([-1.0, 1.0, 2.0, -2.0, -1.0])
+    problem = [turn @ np.diag(values) @ turn.T for values in (a, s / 2)] + [np.eye(5)]
+    found = riccati.equilibria(*problem)
+    expected = [turn @ np.diag(np.array(b) * -2 * a / s) @ turn.T for b in np.ndindex(2, 2, 1, 2, 1)]
+    assert len(found) == len(expected)
+    for Sigma in expected:
+        assert min(apart(one.Sigma + np.eye(5), Sigma + np.eye(5)) for one in found) < ROUNDING
+    assert [one.rank for one in found] == [0, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_all_equilibria_where_eigenvalues_are_complex():
+    """A pair and a real one, not normal: a set of eigenvalues is an equilibrium when its real parts are positive."""
+    rng = np.random.default_rng(3)
+    turn = np.eye(4) + 0.3 * rng.normal(size=(4, 4))
+    A = turn @ np.array([[1, 2, 0, 0], [-2, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, -1.0]]) @ np.linalg.inv(turn)
+    B, V = np.eye(4) + 0.2 * rng.normal(size=(4, 4)), -np.eye(4)
+    found = riccati.equilibria(A, B, V)
+    assert [one.rank for one in found] == [0, 1, 2, 3]
+    for one in found:
+        assert one.residual < ROUNDING
+        assert np.linalg.eigvalsh(one.Sigma)[0] > -ROUNDING
+        W = A + V @ one.Sigma @ B
+        assert np.linalg.norm(W @ one.Sigma + one.Sigma @ W.T) <= ROUNDING * np.linalg.norm(A @ one.Sigma)
+    stabilising = riccati.equilibrium(A, B, V, "stabilising")
+    assert apart(found[-1].Sigma, stabilising.Sigma) < ROUNDING
+
+
+def test_no_equilibrium_of_a_kind():
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue .*1j; expected none on the imaginary axis"):
+        riccati.equilibrium(ROTATION, I2, -I2, "stabilising")
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue 2.*; expected negative real parts .* with positive"):
+        riccati.equilibrium(np.diag([2, -1]), I2, I2, "stabilising")
+    with pytest.raises(ValueError, match="^kind: there is no 'stabilizing'; did you mean 'stabilising'"):
+        riccati.equilibrium(I2, I2, -I2, "stabilizing")
+    with pytest.raises(ValueError, match="^A: has eigenvalues that coincide"):
+        riccati.equilibria(I2, I2, -I2)
+    with pytest.raises(ValueError, match="^A: the eigenvalues .* sum to zero"):
+        riccati.equilibria(np.diag([1, -1]), np.diag([-1, 1]), I2)
+
+
 def test_no_equilibrium():
     with pytest.raises(ValueError, match=r"^A: the eigenvalues .* sum to zero, so that A and -A share one"):
         riccati.equilibrium(ROTATION, I2, -I2)
-    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -1; expected all"):
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue 1\+?.*; expected negative real parts .* is positive"):
         riccati.equilibrium(I2, I2, I2)
-    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -2"):
+    with pytest.raises(ValueError, match=r"^A: has the eigenvalue -0.5.*; expected positive real parts .* is negative"):
         riccati.equilibrium(np.diag([1, -0.5]), I2, -I2)
+    with pytest.raises(ValueError, match=r"^A, B, V: the solution X .* has the eigenvalue -1; expected all"):
+        riccati.equilibrium(I2, np.diag([1, -1]), I2)
     with pytest.raises(ValueError, match="^V: is not a multiple of the identity; expected V = cI"):
         riccati.equilibrium(I2, I2, np.diag([1, 2]))
 

@@ -1,0 +1,188 @@
+"""Double precision, compiled: heyoka's adaptive Taylor method on the flat real state.
+
+heyoka has one tolerance. Its steps commit errors of about tolerance * max(1, largest entry of the state), so the
+smaller of rtol and atol satisfies both, in the maximum norm: an entry far smaller than the largest is no more accurate
+than that one. The tolerance is no less than the rounding of doubles, whatever atol is.
+
+An orbit that reaches its end is computed in one call, which keeps the final state only. Its steps are retraced when
+they are asked for, with the same result, which costs less than to keep them always.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import heyoka as hy
+import numpy as np
+
+from numeric.backends.heyoka import system
+from numeric.integrators.events import follow
+from numeric.integrators.scipy_solver import MAX_STEPS
+from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
+from numeric.kernel import Kernel
+from numeric.layout import Layout
+from numeric.outcome import Finished, Outcome, StepLimit
+from numeric.trajectory import Piece, Solution
+
+#: So many compiled systems are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
+KEPT = 64
+
+#: Beyond so many entries straight-line code takes long to compile; heyoka's compact mode is slower at run time.
+COMPACT_FROM = 12
+
+#: Steps this short against the time, in units in its last place, lead nowhere.
+FEWEST_ULPS = 4
+
+Key = tuple[Any, ...]
+
+#: Integrators that nobody is using. One is taken out while it runs, so that neither threads nor an event function that
+#: integrates the same kernel disturb it.
+_idle: dict[Key, list[Any]] = {}
+
+
+@dataclass(eq=False)
+class Problem:
+    """An initial value problem whose inputs were checked; `parameters` are arrays by name."""
+
+    kernel: Kernel
+    layout: Layout
+    parameters: Mapping[str, Any]
+    start: float
+    end: float
+    initial: np.ndarray
+    rtol: float
+    atol: float
+
+    @contextmanager
+    def integrator(self, coarser: float = 1.0) -> Iterator[Any]:
+        """A compiled integrator at the start of this problem, with tolerances that are this much coarser."""
+        tolerance = min(max(coarser * min(self.rtol, self.atol), sys.float_info.epsilon), COARSEST)
+        layout = Layout(self.kernel.parameters, self.parameters)
+        identity = self.kernel.digest or self.kernel.series  # equations typed by hand have no digest
+        key = (identity, tolerance, *self.layout.shapes.values(), *layout.shapes.values())
+        try:
+            integrator = _idle[key].pop()
+        except LookupError:
+            integrator = _compile(self.kernel, self.layout.shapes | layout.shapes, tolerance)
+        try:
+            integrator.time = self.start
+            integrator.state[:] = self.initial
+            if len(integrator.pars):  # up to the last one that occurs
+                integrator.pars[:] = layout.flatten(self.parameters)[: len(integrator.pars)]
+            yield integrator
+        finally:
+            if key not in _idle and len(_idle) >= KEPT:
+                _idle.pop(next(iter(_idle)))
+            _idle.setdefault(key, []).append(integrator)
+
+
+def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:
+    equations = system(kernel, shapes)
+    return hy.taylor_adaptive(
+        equations, [0.0] * len(equations), tol=tolerance, compact_mode=len(equations) > COMPACT_FROM
+    )
+
+
+def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
+    """The solution up to its outcome, or to the first terminal event."""
+    if not events:
+        with problem.integrator() as integrator:
+            status, shortest, *_ = integrator.propagate_until(problem.end, max_steps=MAX_STEPS)
+            final = integrator.state.copy()
+        # Steps that vanished on the way may have led across a singularity.
+        vanishing = FEWEST_ULPS * math.ulp(max(abs(problem.start), abs(problem.end)))
+        if status == hy.taylor_outcome.time_limit and shortest > vanishing:
+            return Propagated(problem, final)
+    return _follow(problem, events)
+
+
+def _follow(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
+    return follow(heyoka_steps(problem), problem.layout, problem.start, problem.initial, events, precision=None)
+
+
+class Propagated(Solution):
+    """A solution that reached its end, whose steps are retraced when they are asked for."""
+
+    def __init__(self, problem: Problem, final: np.ndarray):
+        self.layout, self.start, self.initial = problem.layout, problem.start, problem.initial
+        self.events, self.outcome, self.precision = (), Finished(problem.end), None
+        self._problem, self._final = problem, final
+
+    @cached_property
+    def pieces(self) -> Sequence[Piece]:  # type: ignore[override]
+        return _follow(self._problem, ()).pieces
+
+    @property
+    def end(self) -> float:
+        return self._problem.end
+
+    @property
+    def final(self) -> np.ndarray:
+        return self._final
+
+    def rows(self, times: Sequence[float]) -> Sequence[np.ndarray]:
+        """In one call, without retracing the steps."""
+        if not times:
+            return []
+        # A grid begins at the start. Up to the end the steps are the same, whichever times are asked for.
+        grid = [*([self.start] if times[0] > self.start else []), *times, *([self.end] if times[-1] < self.end else [])]
+        first = 1 if times[0] > self.start else 0
+        with self._problem.integrator() as integrator:
+            found = integrator.propagate_grid(grid, max_steps=MAX_STEPS)[-1]
+        return found[first : first + len(times)]
+
+
+def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
+    """The steps one by one, then the outcome."""
+    with problem.integrator() as integrator:
+        orders = np.arange(integrator.order + 1)
+        time, state = problem.start, problem.initial
+        history: list[Entry] = []
+        for _ in range(MAX_STEPS):
+            status = _step(integrator, problem.end, write_tc=True)
+            coefficients = integrator.tc.copy()
+            history.append((time, state, coefficients[:, 1]))
+            if status == hy.taylor_outcome.err_nf_state:
+                break
+            before, time, state = time, integrator.time, integrator.state.copy()
+            yield Piece(before, time, partial(_evaluate, coefficients, orders, before), state)
+            if status == hy.taylor_outcome.time_limit:
+                yield Finished(time)
+                return
+        else:
+            yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
+            return
+    if not np.isfinite(history[0][2]).all():
+        yield StepLimit(time, "the right-hand side is not finite at the initial state")
+        return
+    with np.errstate(all="ignore"):
+        outcome = failure(history, problem.layout, problem.rtol, partial(_coarse_end, problem))
+    yield outcome
+
+
+def _evaluate(coefficients: np.ndarray, orders: np.ndarray, start: float, time: float) -> np.ndarray:
+    return coefficients @ (time - start) ** orders
+
+
+def _step(integrator: Any, end: float, write_tc: bool) -> Any:
+    """One step; one that vanishes against the time counts as a failure."""
+    time = integrator.time
+    status = integrator.propagate_until(end, max_steps=1, write_tc=write_tc)[0]
+    vanished = integrator.time - time < FEWEST_ULPS * math.ulp(time)
+    if vanished and status == hy.taylor_outcome.step_limit:
+        return hy.taylor_outcome.err_nf_state
+    return status
+
+
+def _coarse_end(problem: Problem) -> float:
+    """Where a run with coarser tolerances gives up."""
+    with problem.integrator(COARSER) as integrator:
+        while _step(integrator, problem.end, write_tc=False) == hy.taylor_outcome.step_limit:
+            pass
+        return float(integrator.time)

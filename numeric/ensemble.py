@@ -135,12 +135,14 @@ def integrate_ensemble(
 
     In double precision by the pair DOP853 on arrays of members (`numeric.integrators.vectorised`). Steps and errors
     are controlled for each member by itself, as `integrate` does it, and the results agree with it to the tolerances.
-    The cost is that of the kernel's array code, some hundred times less per orbit than one by one.
+    The cost is that of the kernel's array code, some hundred times less per orbit than one by one. Kernels of the
+    backend "heyoka" run in machine code, several members in one vector, on all processors
+    (`numeric.integrators.heyoka_batch`): some ten times faster again, for small systems.
 
     Parameters
     ----------
     kernel
-        From `compile_kernel` or `load_kernel`, of the backend "numpy".
+        From `compile_kernel` or `load_kernel`, of the backend "numpy" or "heyoka" (or "auto", which chooses).
     initial, parameters
         Name -> value, as for `integrate`, with leading axes that broadcast against each other: R of shape (5, 1) and
         beta of shape (7,) make an ensemble (5, 7). What depends on parameters without leading axes alone is computed
@@ -219,7 +221,12 @@ def _bytes(number: float) -> str:
 def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:
     members = problem.members
     record = np.full((members.count, len(times), members.dim), np.nan)
-    ends = problem.run(np.arange(members.count), problem.end, times=times, record=record).ends_of_all()
+    if members.kernel.backend == "heyoka":
+        from numeric.integrators import heyoka_batch
+
+        ends = heyoka_batch.ends_of_all(members, problem.start, problem.end, problem.rtol, problem.atol, times, record)
+    else:
+        ends = problem.run(np.arange(members.count), problem.end, times=times, record=record).ends_of_all()
     bracket = np.full((members.count, 2), np.nan)
     stuck = np.flatnonzero(ends.reason == End.VANISHING_STEPS)
     guesses = {}

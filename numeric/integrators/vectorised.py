@@ -22,7 +22,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from numeric.inputs import COMPLEX
-from numeric.kernel import Kernel
+from numeric.kernel import Argument, Kernel
 from numeric.layout import Layout
 
 #: A member is given up after this many tries of a step.
@@ -71,15 +71,14 @@ class Members:
     def __init__(self, kernel: Kernel, leading: tuple[int, ...], states: Sequence[Any], parameters: Sequence[Any]):
         self.kernel, self.leading, self.count = kernel, leading, prod(leading)
         self._axes = leading or (1,)
-        shapes = [np.shape(x)[np.ndim(x) - len(a.shape) :] for a, x in zip(kernel.state, states, strict=True)]
-        names = [argument.name for argument in kernel.state]
-        self.layout = Layout(kernel.state, {name: np.empty(shape) for name, shape in zip(names, shapes, strict=True)})
+        self.layout = _member_layout(kernel.state, states)
+        self.parameter_layout = _member_layout(kernel.parameters, parameters)
         self.dim = list(self.layout.blocks.values())[-1].stop
+        shapes = self.layout.shapes.values()
         self._states = [np.broadcast_to(x, self._axes + shape) for x, shape in zip(states, shapes, strict=True)]
         # Parameters that all members have in common stay single: what depends on them alone is then computed once.
         self._parameters = []
-        for argument, x in zip(kernel.parameters, parameters, strict=True):
-            shape = np.shape(x)[np.ndim(x) - len(argument.shape) :]
+        for x, shape in zip(parameters, self.parameter_layout.shapes.values(), strict=True):
             common = np.size(x) == prod(shape)
             self._parameters.append(
                 (common, np.reshape(x, shape)[()] if common else np.broadcast_to(x, self._axes + shape))
@@ -89,7 +88,7 @@ class Members:
         """Flat initial states as columns."""
         index = np.unravel_index(members, self._axes)
         flat = np.empty((self.dim, len(members)))
-        self._fill(flat, [x[index] for x in self._states])
+        _fill(self.layout, flat, [x[index] for x in self._states])
         return flat
 
     def parameters(self, members: np.ndarray) -> list[np.ndarray | None]:
@@ -97,11 +96,21 @@ class Members:
         index = np.unravel_index(members, self._axes)
         return [None if common else x[index] for common, x in self._parameters]
 
+    def flat_parameters(self, members: np.ndarray) -> np.ndarray:
+        """The parameters of some members in the layout of `parameter_layout`, as columns."""
+        blocks = self.parameter_layout.blocks.values()
+        flat = np.empty((max((block.stop for block in blocks), default=0), len(members)))
+        _fill(self.parameter_layout, flat, self._values(self.parameters(members)))
+        return flat
+
+    def _values(self, parameters: Sequence[np.ndarray | None]) -> list[Any]:
+        """What `parameters` returned, with those that all members have in common put in."""
+        return [x if own is None else own for own, (_, x) in zip(parameters, self._parameters, strict=True)]
+
     def rates(self, flat: np.ndarray, parameters: Sequence[np.ndarray | None], out: np.ndarray) -> None:
         """The rates of change of flat states; NaN where the right-hand side is not defined."""
-        values = [x if own is None else own for own, (_, x) in zip(parameters, self._parameters, strict=True)]
         try:
-            self._fill(out, self.kernel.rhs(*self._arrays(flat), *values))
+            _fill(self.layout, out, self.kernel.rhs(*self._arrays(flat), *self._values(parameters)))
         except np.linalg.LinAlgError:
             # Some member has a singular matrix: find it by halving.
             half = flat.shape[1] // 2
@@ -133,16 +142,22 @@ class Members:
             arrays.append(array.reshape((count, *shape)))
         return arrays
 
-    def _fill(self, flat: np.ndarray, arrays: Sequence[Any]) -> None:
-        """Write named arrays (members first, or the same for all) into flat columns."""
-        for argument, array in zip(self.kernel.state, arrays, strict=True):
-            block, shape = flat[self.layout.blocks[argument.name]], self.layout.shapes[argument.name]
-            is_complex = argument.domain in COMPLEX
-            parts = (array.real, array.imag) if is_complex else (array,)
-            size = len(block) // len(parts)
-            for k, part in enumerate(parts):
-                # A view: the transpose of the block with its last axis split.
-                block[k * size : (k + 1) * size].T.reshape((flat.shape[1], *shape))[...] = part
+
+def _member_layout(arguments: Sequence[Argument], arrays: Sequence[Any]) -> Layout:
+    """The layout of one member of arrays with leading axes."""
+    pairs = zip(arguments, arrays, strict=True)
+    return Layout(arguments, {a.name: np.empty(np.shape(x)[np.ndim(x) - len(a.shape) :]) for a, x in pairs})
+
+
+def _fill(layout: Layout, flat: np.ndarray, arrays: Sequence[Any]) -> None:
+    """Write named arrays (members first, or the same for all) into flat columns."""
+    for argument, array in zip(layout.arguments, arrays, strict=True):
+        block, shape = flat[layout.blocks[argument.name]], layout.shapes[argument.name]
+        parts = (array.real, array.imag) if argument.domain in COMPLEX else (array,)
+        size = len(block) // len(parts)
+        for k, part in enumerate(parts):
+            # A view: the transpose of the block with its last axis split.
+            block[k * size : (k + 1) * size].T.reshape((flat.shape[1], *shape))[...] = part
 
 
 @dataclass

@@ -353,3 +353,58 @@ def test_an_index_that_names_no_member(kernels, index):
     ensemble = integrate_ensemble(kernels.logistic, {"x": np.full((2, 3), 0.5)}, (0, 1), {})
     with pytest.raises(ValueError, match="does not name a member; expected 2 integers"):
         ensemble.outcome(index)
+
+
+@pytest.fixture(scope="module")
+def batches():
+    pytest.importorskip("heyoka")
+    from numeric.integrators import heyoka_batch
+
+    return heyoka_batch
+
+
+@pytest.mark.parametrize("name", ["ott_antonsen", "gaussian_moments", "watanabe_strogatz", "linear_tokens_sphere"])
+def test_heyoka_agrees(batches, name):
+    # One more than whole batches, and parameters of their own.
+    kernel, initial, parameters = case(name, (3 * batches.LANES + 1,))
+    times = [0.0, 0.3, 1.0]
+    expected = integrate_ensemble(kernel, initial, (0, 1.5), parameters, t_eval=times)
+    ensemble = integrate_ensemble(load_kernel(name, "heyoka"), initial, (0, 1.5), parameters, t_eval=times)
+    assert ensemble.finished.all() and ensemble.outcome(3) == Finished(1.5)
+    for key in initial:
+        np.testing.assert_allclose(ensemble.final[key], expected.final[key], rtol=0, atol=CLOSE)
+        np.testing.assert_allclose(ensemble[key], expected[key], rtol=0, atol=CLOSE)
+    without = integrate_ensemble(load_kernel(name, "heyoka"), initial, (0, 1.5), parameters)
+    for key in initial:
+        np.testing.assert_allclose(without.final[key], expected.final[key], rtol=0, atol=CLOSE)
+
+
+@pytest.mark.parametrize("t_eval", [[], [0.05, 0.2, 0.9]])
+def test_blow_up_with_heyoka(batches, t_eval):
+    """sigma' = 2 b sigma^2 from 1, in the same batches as members that finish, one task after another."""
+    kernel = load_kernel("gaussian_moments", "heyoka")
+    b = np.linspace(-2, 4, 4 * batches.LANES)
+    initial = {"mu": [0.0], "Sigma": [[1.0]]}
+    parameters = {"B": b[:, None, None], "V": [[1.0]], "A": [[0.0]], "b": [0.0]}
+    ensemble = integrate_ensemble(kernel, initial, (0, 1), parameters, t_eval=t_eval)
+    assert ensemble.blew_up.tolist() == (b > 0.5).tolist()
+    assert ensemble.finished.tolist() == (b < 0.5).tolist()
+    np.testing.assert_allclose(ensemble.final["Sigma"][b < 0.5, 0, 0], 1 / (1 - 2 * b[b < 0.5]), rtol=CLOSE)
+    t_star = 1 / (2 * b[b > 0.5])
+    low, high = ensemble.bracket[b > 0.5].T
+    assert (low < t_star).all() and (t_star < high).all()
+    assert np.isfinite(ensemble.final["Sigma"]).all()
+    for k, time in enumerate(t_eval):
+        exists = 2 * b * time < 1
+        np.testing.assert_allclose(ensemble["Sigma"][exists, k, 0, 0], 1 / (1 - 2 * b[exists] * time), rtol=CLOSE)
+        assert np.isnan(ensemble["Sigma"][~exists, k]).all()
+    assert ensemble.outcome(len(b) - 1).exponent == 1
+
+
+def test_heyoka_beyond_its_steps(batches, monkeypatch):
+    monkeypatch.setattr(batches, "MAX_STEPS", 3)
+    monkeypatch.setattr(batches, "TASK", batches.LANES)
+    kernel, initial, parameters = case("ott_antonsen", (30,))
+    ensemble = integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, 2), parameters)
+    expected = integrate_ensemble(kernel, initial, (0, 2), parameters)
+    np.testing.assert_allclose(ensemble.final["R"], expected.final["R"], rtol=0, atol=CLOSE)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import heyoka as hy
 import numpy as np
@@ -49,13 +50,18 @@ def ends_of_all(
     finished = np.zeros(count, dtype=bool)
     tolerance = max(min(rtol, atol), sys.float_info.epsilon)
 
-    def task(first: int) -> None:
+    def work(first: int) -> None:
         members = np.arange(first, min(first + TASK, count))
         with _integrator(field, tolerance) as integrator:
-            _propagate(integrator, field, members, start, end, times, record, ends.state, finished)
+            task = Task(integrator, field, members, start, end, times)
+            finished[members] = task.run()
+        field.scale_unit_tokens(task.final)
+        for columns in task.record:
+            field.scale_unit_tokens(columns)
+        ends.state[members], record[members] = task.final.T, task.record.transpose(2, 0, 1)
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(task, range(0, count, TASK)))
+        list(threads.map(work, range(0, count, TASK)))
     rest = np.flatnonzero(~finished)
     if len(rest):
         own = np.full((len(rest), *record.shape[1:]), np.nan)
@@ -88,42 +94,77 @@ def _integrator(field: Members, tolerance: float) -> Iterator[hy.taylor_adaptive
         _idle.setdefault(key, []).append(integrator)
 
 
-def _propagate(
-    integrator: hy.taylor_adaptive_batch_dbl,
-    field: Members,
-    members: np.ndarray,
-    start: float,
-    end: float,
-    times: np.ndarray,
-    record: np.ndarray,
-    final: np.ndarray,
-    finished: np.ndarray,
-) -> None:
-    """Integrate some members, batch after batch."""
-    # The last batch is filled up with copies of the last member.
-    filled = members[np.minimum(np.arange(-(-len(members) // LANES) * LANES), len(members) - 1)]
-    initial, parameters = field.initial(filled), field.flat_parameters(filled)[: len(integrator.pars)]
-    state, pars = integrator.state, integrator.pars
-    grid = np.repeat(np.union1d([start], times)[:, None], LANES, axis=1)
-    shortest = FEWEST_ULPS * math.ulp(max(abs(start), abs(end)))
-    for first in range(0, len(filled), LANES):
-        batch = slice(first, first + LANES)
-        integrator.set_time(start)
-        state[:], pars[:] = initial[:, batch], parameters[:, batch]
-        if len(times):
-            output = integrator.propagate_grid(grid, max_steps=MAX_STEPS)[-1][-len(times) :]
-            for columns in output:
-                field.scale_unit_tokens(columns)
-            record[filled[batch]] = output.transpose(2, 0, 1)
-            good = _arrived(integrator, shortest)
-        if not len(times) or good.all():
-            integrator.propagate_until(end, max_steps=MAX_STEPS)
-            good = _arrived(integrator, shortest)
-        field.scale_unit_tokens(state)
-        final[filled[batch]], finished[filled[batch]] = state.T, good
+class Task:
+    """Some members, batch after batch, on one integrator. `final` are their flat states as columns."""
+
+    def __init__(
+        self,
+        integrator: hy.taylor_adaptive_batch_dbl,
+        field: Members,
+        members: np.ndarray,
+        start: float,
+        end: float,
+        times: np.ndarray,
+    ):
+        self.integrator, self.start, self.end, self.times = integrator, start, end, times
+        self.state, self.pars = integrator.state, integrator.pars
+        self.initial = field.initial(members)
+        self.parameters = field.flat_parameters(members)[: len(self.pars)]
+        self.final = np.full_like(self.initial, np.nan)
+        self.record = np.full((len(times), *self.initial.shape), np.nan)
+        self.grid = np.repeat(np.union1d([start], times)[:, None], LANES, axis=1)
+        self.shortest = FEWEST_ULPS * math.ulp(max(abs(start), abs(end)))
+
+    def run(self) -> np.ndarray:
+        """Integrate, and say who arrived."""
+        count = self.initial.shape[1]
+        arrived = np.ones(count, dtype=bool)
+        for first in range(0, count, LANES):
+            batch: Any = slice(first, first + LANES)  # much faster than an array of indices
+            if first + LANES <= count and self._propagate(batch, batch) is None:
+                continue
+            batch = np.arange(first, min(first + LANES, count))
+            arrived[batch] = False
+            while len(batch):
+                failed = self._propagate(batch, np.resize(batch, LANES))
+                if failed is None:
+                    arrived[batch] = True
+                    break
+                # Again without them, as they stopped the others.
+                batch = batch[~failed[: len(batch)]]
+        return arrived
+
+    def _propagate(self, batch: Any, lanes: Any) -> np.ndarray | None:
+        """One batch; the lanes are its members, repeated where there are too few. Returns the lanes that failed."""
+        integrator = self.integrator
+        integrator.set_time(self.start)
+        self.state[:], self.pars[:] = self.initial[:, lanes], self.parameters[:, lanes]
+        if len(self.times):
+            output = integrator.propagate_grid(self.grid, max_steps=MAX_STEPS)[-1]
+            failed = _failed(integrator, self.shortest)
+            if failed is not None:
+                return failed
+        integrator.propagate_until(self.end, max_steps=MAX_STEPS)
+        failed = _failed(integrator, self.shortest)
+        if failed is None:
+            count = self.final[:, batch].shape[1]
+            self.final[:, batch] = self.state[:, :count]
+            if len(self.times):
+                self.record[:, :, batch] = output[-len(self.times) :, :, :count]
+        return failed
 
 
-def _arrived(integrator: hy.taylor_adaptive_batch_dbl, shortest: float) -> np.ndarray:
-    """Which lanes reached the time asked for, without steps that vanished: these may lead across a singularity."""
-    limit = hy.taylor_outcome.time_limit
-    return np.array([outcome == limit and least > shortest for outcome, least, _, _ in integrator.propagate_res])
+def _failed(integrator: hy.taylor_adaptive_batch_dbl, shortest: float) -> np.ndarray | None:
+    """Which lanes stopped before the time asked for, or after steps so short that they may lead across a singularity.
+
+    None when all arrived. Lanes that were only stopped by others did not fail.
+    """
+    limit, stopped = hy.taylor_outcome.time_limit, hy.taylor_outcome.success
+    results = integrator.propagate_res
+    for outcome, least, _, _ in results:
+        if outcome != limit or not least > shortest:
+            break
+    else:
+        return None
+    failed = np.array([outcome not in (limit, stopped) or not least > shortest for outcome, least, _, _ in results])
+    return failed if failed.any() else np.ones_like(failed)

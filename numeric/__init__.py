@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numeric import riccati
+    from numeric.ensemble import Ensemble, integrate_ensemble
     from numeric.integration import integrate
     from numeric.kernel import Argument, Kernel
     from numeric.kernels import compile_kernel, load_kernel, regenerate_kernels
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Argument",
+    "Ensemble",
     "Kernel",
     "Trajectory",
     "compile_kernel",
     "integrate",
+    "integrate_ensemble",
     "load_kernel",
     "regenerate_kernels",
     "riccati",
@@ -29,10 +32,12 @@ __all__ = [
 
 _HOME = {
     "Argument": "numeric.kernel",
+    "Ensemble": "numeric.ensemble",
     "Kernel": "numeric.kernel",
     "Trajectory": "numeric.trajectory",
     "compile_kernel": "numeric.kernels",
     "integrate": "numeric.integration",
+    "integrate_ensemble": "numeric.ensemble",
     "load_kernel": "numeric.kernels",
     "regenerate_kernels": "numeric.kernels",
 }

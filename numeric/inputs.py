@@ -206,8 +206,8 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
         if array.dtype.kind in ("biufc" if is_complex else "biuf"):
             array = array.astype(complex if is_complex else float, copy=False)
             # One product sees all that is not finite; it may overflow, so it does not decide alone.
-            finite = math.isfinite(np.vdot(array, array).real) or bool(np.isfinite(array).all())
-            _check_finite(argument, finite)
+            if not math.isfinite(np.vdot(array, array).real):
+                _check_finite(argument, np.isfinite(array))
             return array
     wanted = DOMAINS[argument.domain]
     entries = np.array(as_nested(value), dtype=object)
@@ -222,14 +222,15 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
                     f"{argument.name}: entry {entry!r} is not a "
                     f"{'complex' if is_complex else 'real'} number; expected {wanted}"
                 ) from None
-        _check_finite(argument, all(mpmath.isfinite(entry) for entry in array.flat))
+        _check_finite(argument, np.frompyfunc(mpmath.isfinite, 1, 1)(array))
         return array if exact else array.astype(complex if is_complex else float)
 
 
-def _check_finite(argument: Argument, finite: bool) -> None:
-    if not finite:
+def _check_finite(argument: Argument, finite: Any) -> None:
+    if not np.all(finite):
+        member = _member(argument, np.argmin(np.asarray(finite, dtype=bool)), np.shape(finite))
         raise ValueError(
-            f"{argument.name}: has entries that are infinite or not a number; "
+            f"{argument.name}: has entries that are infinite or not a number{member}; "
             f"expected {DOMAINS[argument.domain]} with finite entries"
         )
 
@@ -240,7 +241,7 @@ def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tu
         return
     known = dict(sizes)
     rank = len(argument.shape)
-    fits = len(shape) == rank or (batch and len(shape) > rank)
+    fits = len(shape) == rank or (batch and len(shape) > rank and 0 not in shape)
     for size, length in zip(argument.shape, shape[len(shape) - rank :], strict=False):
         if isinstance(size, str):
             fits = fits and length > 0 and sizes.setdefault(size, (length, argument.name))[0] == length
@@ -264,25 +265,37 @@ def _check_batch(shapes: Sequence[tuple[Argument, tuple[int, ...]]]) -> None:
         raise ValueError(f"{listed}: these batch axes do not broadcast; expected equal sizes or 1") from None
 
 
+def _member(argument: Argument, entry: Any, shape: tuple[int, ...]) -> str:
+    """Where an entry, given by its flat index, lies along the batch axes."""
+    index = tuple(map(int, np.unravel_index(int(entry), shape)))[: len(shape) - len(argument.shape)]
+    return f" at index {index}" if index else ""
+
+
 def _check_positive(argument: Argument, array: np.ndarray) -> None:
     if not (array > 0).all():
-        raise ValueError(f"{argument.name}: is {array.min()}; expected {DOMAINS['positive']}")
+        member = _member(argument, np.argmin(array), array.shape)
+        raise ValueError(f"{argument.name}: is {array.min()}{member}; expected {DOMAINS['positive']}")
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    largest = float(np.max(abs(array)))
+    moduli = abs(array)
+    largest = float(np.max(moduli))
     if largest > 1 + SLACK:
-        raise ValueError(f"{argument.name}: has modulus {largest:.10g}; expected {DOMAINS['disc']}")
+        member = _member(argument, np.argmax(moduli), array.shape)
+        raise ValueError(f"{argument.name}: has modulus {largest:.10g}{member}; expected {DOMAINS['disc']}")
 
 
 def _check_unit_tokens(argument: Argument, array: np.ndarray) -> None:
     rows = array.astype(float)
     with np.errstate(over="ignore"):
-        lengths = np.sqrt(np.einsum("...i,...i->...", rows, rows))  # six times as fast as norm when rows are short
-    worst = float(lengths.flat[np.argmax(np.abs(lengths - 1))])
+        # Six times as fast as norm when rows are short.
+        lengths = np.sqrt(np.einsum("...i,...i->...", rows, rows))[..., None]
+    entry = np.argmax(np.abs(lengths - 1))
+    worst = float(lengths.flat[entry])
     if abs(worst - 1) > SLACK:
         raise ValueError(
-            f"{argument.name}: has a token of length {worst:.10g}; expected {DOMAINS['unit tokens']}, or normalize=True"
+            f"{argument.name}: has a token of length {worst:.10g}{_member(argument, entry, lengths.shape)}; "
+            f"expected {DOMAINS['unit tokens']}, or normalize=True"
         )
 
 
@@ -298,22 +311,24 @@ def _normalized(argument: Argument, array: np.ndarray) -> np.ndarray:
 
 
 def _check_covariance(argument: Argument, array: np.ndarray) -> None:
-    scale = np.max(np.abs(array))
-    if scale == 0:
-        return
+    scale = np.max(np.abs(array), axis=(-2, -1), keepdims=True)
+    scale = np.where(scale == 0, 1, scale)
     # Divided by its size first: entries may lie outside the range of doubles.
     matrix = (array / scale).astype(float)
-    asymmetry = float(np.max(np.abs(matrix - np.swapaxes(matrix, -1, -2))))
+    differences = np.abs(matrix - np.swapaxes(matrix, -1, -2))
+    asymmetry = float(np.max(differences))
     if asymmetry > SLACK:
+        member = _member(argument, np.argmax(differences), array.shape)
         raise ValueError(
-            f"{argument.name}: is not symmetric (entries differ by {asymmetry:.3g} of the largest); "
+            f"{argument.name}: is not symmetric (entries differ by {asymmetry:.3g} of the largest){member}; "
             f"expected {DOMAINS['covariance']}"
         )
-    lowest = float(np.min(np.linalg.eigvalsh(matrix)))
-    if lowest < -SLACK:
+    lowest = np.linalg.eigvalsh(matrix)[..., :1, None]
+    if np.min(lowest) < -SLACK:
+        entry = np.argmin(lowest)
         raise ValueError(
-            f"{argument.name}: has the negative eigenvalue {float(lowest * scale):.6g}; "
-            f"expected {DOMAINS['covariance']}"
+            f"{argument.name}: has the negative eigenvalue {float((lowest * scale).flat[entry]):.6g}"
+            f"{_member(argument, entry, lowest.shape)}; expected {DOMAINS['covariance']}"
         )
 
 

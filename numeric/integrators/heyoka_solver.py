@@ -45,6 +45,8 @@ FEWEST_ULPS = 4
 
 Key = tuple[Any, ...]
 
+Equations = Sequence[tuple[hy.expression, hy.expression]]
+
 #: Integrators that nobody is using. One is taken out while it runs, so that neither threads nor an event function that
 #: integrates the same kernel disturb it.
 _idle: dict[Key, list[Any]] = {}
@@ -89,8 +91,14 @@ class Problem:
 
 def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:
     equations = system(kernel, shapes)
-    compact = sum(len(rate) for _, rate in equations) > COMPACT_FROM
-    return hy.taylor_adaptive(equations, [0.0] * len(equations), tol=tolerance, compact_mode=compact)
+    return hy.taylor_adaptive(
+        equations, [0.0] * len(equations), tol=tolerance, compact_mode=needs_compact_mode(equations)
+    )
+
+
+def needs_compact_mode(equations: Equations) -> bool:
+    """Whether equations are too long for straight-line code."""
+    return sum(len(rate) for _, rate in equations) > COMPACT_FROM
 
 
 def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:

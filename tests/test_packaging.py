@@ -38,7 +38,15 @@ def test_the_wheel_has_every_module(wheel):
 
 
 def test_extras():
-    assert set(PROJECT["optional-dependencies"]) == {"fast", "sweep", "models", "notebooks", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {
+        "fast",
+        "jax",
+        "bench",
+        "sweep",
+        "models",
+        "notebooks",
+        "dev",
+    }
 
 
 def test_mpmath_is_left_to_sympy():
@@ -159,7 +167,7 @@ def test_a_changed_pyproject_is_installed(tmp_path):
 def test_what_make_test_installs_is_enough_for_make_run(tmp_path):
     checkout = Checkout(tmp_path, (3, 11))
     checkout.make("test")  # fails after the install: there is no ruff here
-    assert checkout.done() == [".venv", ".[dev,fast]"]
+    assert checkout.done() == [".venv", ".[dev,fast,jax]"]
     assert checkout.make("run").returncode == 0
     assert checkout.done() == []
 

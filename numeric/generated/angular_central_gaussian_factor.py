@@ -29,4 +29,7 @@ def rhs(L, A, V, beta, xp=np):
 
 def series(order, *arrays):
     """Raises ValueError: there is no Taylor recurrence for acg_second_moment_of_factor."""
-    raise ValueError("digits, backend: there is no Taylor recurrence for acg_second_moment_of_factor, which digits and heyoka need; expected no digits, and backend='numpy'")
+    raise ValueError(
+        "digits, backend: there is no Taylor recurrence for acg_second_moment_of_factor, "
+        "which digits and heyoka need; expected backend='numpy', without digits"
+    )

@@ -30,4 +30,7 @@ def rhs(Sigma, A, V, beta, xp=np):
 
 def series(order, *arrays):
     """Raises ValueError: there is no Taylor recurrence for acg_second_moment."""
-    raise ValueError("digits, backend: there is no Taylor recurrence for acg_second_moment, which digits and heyoka need; expected no digits, and backend='numpy'")
+    raise ValueError(
+        "digits, backend: there is no Taylor recurrence for acg_second_moment, "
+        "which digits and heyoka need; expected backend='numpy', without digits"
+    )

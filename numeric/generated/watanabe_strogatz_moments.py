@@ -64,4 +64,7 @@ def rhs(alpha, eta, A, V, beta, c, s, xp=np):
 
 def series(order, *arrays):
     """Raises ValueError: there is no Taylor recurrence for polynomial."""
-    raise ValueError("digits, backend: there is no Taylor recurrence for polynomial, which digits and heyoka need; expected no digits, and backend='numpy'")
+    raise ValueError(
+        "digits, backend: there is no Taylor recurrence for polynomial, "
+        "which digits and heyoka need; expected backend='numpy', without digits"
+    )

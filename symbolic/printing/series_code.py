@@ -108,15 +108,14 @@ def series_text(reduction: Reduction) -> str:
 
 
 def _refusal_text(operation: str) -> str:
-    message = (
-        f"digits, backend: there is no Taylor recurrence for {operation}, which digits and heyoka need; "
-        "expected no digits, and backend='numpy'"
-    )
     return "\n".join(
         [
             "def series(order, *arrays):",
             f'    """Raises ValueError: there is no Taylor recurrence for {operation}."""',
-            f'    raise ValueError("{message}")',
+            "    raise ValueError(",
+            f'        "digits, backend: there is no Taylor recurrence for {operation}, "',
+            "        \"which digits and heyoka need; expected backend='numpy', without digits\"",
+            "    )",
         ]
     )
 

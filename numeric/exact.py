@@ -51,7 +51,7 @@ def to_complex(value: Any) -> mpmath.mpc:
     (0.25 - 0.5j)
     """
     if isinstance(value, str):
-        return mpmath.mpc(*map(to_real, _parts(value)))
+        return mpmath.mpc(*map(to_real, parts(value)))
     if hasattr(value, "as_real_imag"):  # SymPy
         return mpmath.mpc(*map(to_real, value.as_real_imag()))
     if isinstance(value, mpmath.mpc | numbers.Complex) and not isinstance(value, numbers.Real):
@@ -59,7 +59,7 @@ def to_complex(value: Any) -> mpmath.mpc:
     return mpmath.mpc(to_real(value))
 
 
-def _parts(text: str) -> tuple[str, str]:
+def parts(text: str) -> tuple[str, str]:
     """The texts of the real and of the imaginary part."""
     compact = text.replace(" ", "")
     if compact[-1:] not in ("i", "j", "I"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,9 @@ MIN_DIGITS, MAX_DIGITS = 15, 10_000
 
 #: Below this, DOP853 works against the rounding of doubles.
 MIN_RTOL = 1e-13
+
+#: What NumPy converts as it is meant: numbers, and nested sequences if they turn out to hold nothing else.
+_PLAIN = (np.ndarray, int, float, complex, list, tuple)
 
 Group = tuple[str, Sequence[Argument], Mapping[str, Any]]
 
@@ -107,12 +111,15 @@ def check_time_span(t_span: Any, *, exact: bool = False) -> tuple[Any, Any]:
     (0.0, 0.25)
     """
     try:
-        start, end = (to_real(t) for t in as_nested(t_span))
+        start, end = t_span
+        if exact or not (type(start) in (int, float) and type(end) in (int, float)):
+            start, end = (to_real(t) for t in as_nested(t_span))
     except (TypeError, ValueError, ArithmeticError):
         raise ValueError(f"t_span: {t_span!r} is not a pair of numbers; expected (start, end)") from None
     if not exact:
         start, end = float(start), float(end)
-    if not (mpmath.isfinite(start) and mpmath.isfinite(end)):
+    finite = mpmath.isfinite if exact else math.isfinite
+    if not (finite(start) and finite(end)):
         raise ValueError(f"t_span: {t_span!r} is not finite; expected two finite times")
     if not start < end:
         raise ValueError(f"t_span: {t_span!r} is not increasing; expected start < end")
@@ -171,6 +178,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 def _check_names(role: str, arguments: Sequence[Argument], values: Mapping[str, Any]) -> None:
     names = [argument.name for argument in arguments]
+    if isinstance(values, dict) and [*values] == names:
+        return
     expected = ", ".join(names) or "none"
     if not isinstance(values, Mapping):
         raise ValueError(f"{role}: {type(values).__name__} is not a mapping; expected values for {expected} by name")
@@ -184,14 +193,23 @@ def _check_names(role: str, arguments: Sequence[Argument], values: Mapping[str, 
 
 def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
     """The value as a new array of the right type, every entry finite."""
-    wanted = DOMAINS[argument.domain]
     is_complex = argument.domain in COMPLEX
-    if not exact and isinstance(value, np.ndarray | int | float | complex):
-        array = np.asarray(value)
+    if not exact and (type(value) is float or is_complex and type(value) is complex):
+        _check_finite(argument, cmath.isfinite(value))
+        return np.array(value, dtype=complex if is_complex else float)
+    if not exact and isinstance(value, _PLAIN):
+        try:
+            array = np.array(value)
+        except ValueError:  # rows of different lengths, which are reported below
+            array = np.empty(0, dtype=object)
+        # Text and exact numbers have another kind.
         if array.dtype.kind in ("biufc" if is_complex else "biuf"):
-            array = array.astype(complex if is_complex else float)
-            _check_finite(argument, np.isfinite(array))
+            array = array.astype(complex if is_complex else float, copy=False)
+            # One product sees all that is not finite; it may overflow, so it does not decide alone.
+            if not math.isfinite(np.vdot(array, array).real):
+                _check_finite(argument, np.isfinite(array))
             return array
+    wanted = DOMAINS[argument.domain]
     entries = np.array(as_nested(value), dtype=object)
     convert = to_complex if is_complex else to_real
     array = np.empty(entries.shape, dtype=object)
@@ -219,7 +237,9 @@ def _check_finite(argument: Argument, finite: Any) -> None:
 
 def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]], batch: bool) -> None:
     """Match the trailing axes with the declared sizes, which a first occurrence fixes."""
-    expected = tuple(str(sizes[size][0]) if size in sizes else str(size) for size in argument.shape)
+    if shape == argument.shape:  # only numbers are equal to numbers
+        return
+    known = dict(sizes)
     rank = len(argument.shape)
     fits = len(shape) == rank or (batch and len(shape) > rank and 0 not in shape)
     for size, length in zip(argument.shape, shape[len(shape) - rank :], strict=False):
@@ -228,6 +248,7 @@ def _check_shape(argument: Argument, shape: tuple[int, ...], sizes: dict[str, tu
         else:
             fits = fits and size == length
     if not fits:
+        expected = tuple(str(known[size][0]) if size in known else str(size) for size in argument.shape)
         reasons = {size: sizes[size] for size in argument.shape if size in sizes and sizes[size][1] != argument.name}
         because = "".join(f", as {size} = {length} in '{source}'" for size, (length, source) in reasons.items())
         axes = ", ".join(expected) + ("," if rank == 1 else "")
@@ -257,7 +278,7 @@ def _check_positive(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_disc(argument: Argument, array: np.ndarray) -> None:
-    moduli = np.abs(array)
+    moduli = abs(array)
     largest = float(np.max(moduli))
     if largest > 1 + SLACK:
         member = _member(argument, np.argmax(moduli), array.shape)
@@ -265,8 +286,10 @@ def _check_disc(argument: Argument, array: np.ndarray) -> None:
 
 
 def _check_unit_tokens(argument: Argument, array: np.ndarray) -> None:
+    rows = array.astype(float)
     with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(array.astype(float), axis=-1, keepdims=True)
+        # Six times as fast as norm when rows are short.
+        lengths = np.sqrt(np.einsum("...i,...i->...", rows, rows))[..., None]
     entry = np.argmax(np.abs(lengths - 1))
     worst = float(lengths.flat[entry])
     if abs(worst - 1) > SLACK:

@@ -8,6 +8,7 @@ from typing import Any
 
 import mpmath
 
+from numeric import exact_routes
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
 from numeric.integrators.events import follow
@@ -34,14 +35,18 @@ def integrate(
     atol: float = 1e-12,
     t_eval: Sequence[Any] | None = None,
     normalize: bool = False,
+    exact: bool = True,
 ) -> Trajectory:
     """Solve z' = F(z; parameters), z(t_span[0]) = initial, where F is the kernel's right-hand side.
 
     Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
     `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
     relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
-    Kernels of the backends "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless others
-    are given.
+    Kernels of the backends "flint", "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless
+    others are given; the trajectory of one for "flint" is made of numbers with an error estimate, not of enclosures,
+    since balls alone do not enclose a solution.
+    Kernels of the backend "heyoka" are compiled on first use with given shapes, and integrated by its Taylor method in
+    double precision (`numeric.integrators.heyoka_solver` says how it meets the tolerances).
 
     Parameters
     ----------
@@ -67,14 +72,18 @@ def integrate(
         Increasing times at which `times` and `states` are wanted; by default those of the integrator's steps.
     normalize
         Scale unit tokens to unit length first. Without it, tokens of other lengths are an error.
+    exact
+        In double precision, integrate the group that moves all tokens where there is one (`numeric.exact_routes`);
+        `trajectory.route` names the kernel that was integrated. False: always the kernel given.
 
     Returns
     -------
     Trajectory
         Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends before
         the bracket. With `digits` it ends where a thousandth of the time since the start is left or less, while the
-        bracket is far tighter: up to its lower end the solution is known to exist. Both integrators are explicit: very
-        stiff equations end in a `StepLimit` that says so. Unit tokens have unit length to within rounding at all times.
+        bracket is far tighter: up to its lower end the solution is known to exist. All integrators are explicit: very
+        stiff equations end in a `StepLimit`, and DOP853 says that it is for stiffness. Unit tokens have unit length to
+        within rounding at all times.
 
     Raises
     ------
@@ -90,14 +99,14 @@ def integrate(
     finished at t = 0.5 2.0
     """
     functions = check_events(events)
-    if digits is not None or kernel.backend in ("gmpy2", "mpmath"):
+    if digits is not None or kernel.backend in ("flint", "gmpy2", "mpmath"):
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
         problem = partial(_exact_problem, kernel, initial, parameters, t_span, normalize)
         solution = taylor.solve(problem, functions, digits)
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return _trajectory(solution, times)
+            return _trajectory(solution, times, kernel.name)
 
     rtol, atol = check_tolerances(rtol, atol)
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
@@ -110,9 +119,18 @@ def integrate(
         from numeric.integrators import heyoka_solver
 
         compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
-        return _trajectory(heyoka_solver.solve(compiled, functions), times)
-    steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
-    return _trajectory(follow(steps, layout, start, flat, functions, precision=None), times)
+        return _trajectory(heyoka_solver.solve(compiled, functions), times, kernel.name)
+    if kernel.backend == "jax":
+        from numeric.backends import jax
+
+        kernel = jax.compiled(kernel)
+    route = exact_routes.find(kernel, state) if exact else None
+    if route is not None:
+        steps = exact_routes.steps(route, state, values, start, end, rtol, atol)
+    else:
+        steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
+    solution = follow(steps, layout, start, flat, functions, precision=None)
+    return _trajectory(solution, times, route.kernel if route else kernel.name)
 
 
 def _exact_problem(
@@ -129,12 +147,13 @@ def _exact_problem(
     return taylor.Problem(kernel, state, values, start, end)
 
 
-def _trajectory(solution: Solution, times: list[Any] | None) -> Trajectory:
+def _trajectory(solution: Solution, times: list[Any] | None, route: str) -> Trajectory:
     return Trajectory(
         final=solution.named(solution.final),
         outcome=solution.outcome,
         events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
         error=solution.error,
         _solution=solution,
+        route=route,
         _wanted=times,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import inspect
 import linecache
 import pkgutil
 import sys
@@ -41,9 +42,9 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         "numpy" for double precision; "heyoka" likewise, but `integrate` compiles small systems, which is far faster
         (extra `fast`); "jax" likewise, on arrays of JAX, which compiles, maps and differentiates them (extra `jax`,
         `numeric.backends.jax`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
-        likewise, which is faster. `integrate(..., digits=)` takes the fast one for kernels of every backend. "auto" is
-        "heyoka", where that is installed, for kernels without tokens (no array has n rows), "numpy" for others;
-        `Kernel.backend` says which.
+        likewise, which is faster; "flint" for balls, which enclose the rates. `integrate(..., digits=)` takes the fast
+        one for kernels of every backend. "auto" is "heyoka", where that is installed, for kernels that have a Taylor
+        recurrence and no tokens (no array has n rows), "numpy" for others; `Kernel.backend` says which.
 
     Returns
     -------
@@ -159,14 +160,18 @@ def _unified_diff(name: str, old: str, new: str) -> str:
 def _kernel(namespace: Mapping[str, Any], backend: str) -> Kernel:
     state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
     if backend == "auto":
-        backend = _fastest(state + parameters)
+        backend = _fastest(state + parameters, namespace["series"])
     rhs = _bound(namespace["rhs"], backends.load(backend))
     return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, rhs, namespace["series"])
 
 
-def _fastest(arguments: Sequence[Argument]) -> str:
-    """heyoka unrolls arrays, which pays for the few numbers of a reduction but not for n tokens."""
-    if any(TOKENS in argument.shape for argument in arguments):
+def _fastest(arguments: Sequence[Argument], series: Callable[..., Any]) -> str:
+    """heyoka unrolls arrays, which pays for the few numbers of a reduction but not for n tokens.
+
+    The equations that it compiles come from the Taylor recurrence, which not every kernel has.
+    """
+    refuses = "arithmetic" not in inspect.signature(series).parameters
+    if refuses or any(TOKENS in argument.shape for argument in arguments):
         return "numpy"
     try:
         backends.load("heyoka")

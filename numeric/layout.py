@@ -28,6 +28,13 @@ def real_arrays(arguments: Sequence[Argument], values: Mapping[str, Any]) -> lis
     return arrays
 
 
+def flatten(arguments: Sequence[Argument], values: Mapping[str, Any]) -> np.ndarray:
+    """All entries as one real vector, complex arrays as real parts, then imaginary parts."""
+    return np.concatenate(
+        [part.ravel() if isinstance(part, np.ndarray) else [part] for part in real_arrays(arguments, values)]
+    )
+
+
 class Layout:
     """Where each state array lies in the flat real state: complex ones as real parts, then imaginary parts.
 
@@ -52,7 +59,7 @@ class Layout:
 
     def flatten(self, values: Mapping[str, Any]) -> np.ndarray:
         """The flat real state."""
-        return np.concatenate([np.ravel(part) for part in real_arrays(self.arguments, values)])
+        return flatten(self.arguments, values)
 
     def with_unit_tokens(self, flat: np.ndarray) -> np.ndarray:
         """A flat state of doubles with its unit tokens scaled to unit length; itself where there are none."""

@@ -118,12 +118,15 @@ class Trajectory:
         With `digits`: the estimated error of the final state, relative to the size of the whole state (its largest
         entry over the last step); infinite when there is no estimate, because the integration gave up or because errors
         below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
+    route
+        The name of the kernel that was integrated: the one given, or that of an exact route (`numeric.exact_routes`).
     """
 
     final: Mapping[str, Any]
     outcome: Outcome
     events: list[list[tuple[Any, dict[str, Any]]]]
     error: Any
+    route: str
     _solution: Solution = field(repr=False)
     _wanted: Sequence[Any] | None = field(repr=False)
 

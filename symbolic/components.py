@@ -15,7 +15,18 @@ from functools import reduce as fold
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
-from symbolic.notation import Average, HeadMatrix, HeadSum, Inner, LogMGF, LogMGFGradient, Mean, VectorAverage, d
+from symbolic.notation import (
+    Average,
+    HeadMatrix,
+    HeadSum,
+    Inner,
+    LogMGF,
+    LogMGFGradient,
+    Mean,
+    PolynomialValue,
+    VectorAverage,
+    d,
+)
 
 #: The dimensions for which matrix identities are proved entry by entry.
 DIMENSIONS = (1, 2, 3)
@@ -130,6 +141,9 @@ class Components:
             case Mean():
                 matrix = self(expression.args[0])
                 return sum(matrix) / (matrix.rows * matrix.cols)
+            case PolynomialValue():
+                coefficients, at = map(self, expression.args)
+                return sum((entry * at**k for k, entry in enumerate(coefficients)), sp.S.Zero)
             case HeadMatrix():
                 return self(expression.numbered())
             case HeadSum():

@@ -64,12 +64,31 @@ class AngularCentralGaussian(Law):
     """Laws on the sphere of y/|y| with y ~ N(0, Σ), Σ positive definite and given up to a positive factor:
 
     p(x) = Γ(d/2) / (2π^{d/2}) (det Σ)^{−1/2} ⟨x, Σ⁻¹x⟩^{−d/2}.
+
+    `factored` takes a d × r factor L of Σ = L Lᵀ as the parameter in place of Σ, which may then have any rank.
     """
 
+    factored: bool = False
     lives_on: ClassVar[str] = "spheres, space=Sphere(d)"
 
     def admits(self, space: Space) -> bool:
         return isinstance(space, Sphere)
+
+    def __str__(self) -> str:
+        return "AngularCentralGaussian(factored=True)" if self.factored else "AngularCentralGaussian()"
+
+
+@dataclass(frozen=True)
+class MoebiusOrbit(Law):
+    """The images of one law on the circle under Möbius maps of e^{2iθ}, the maps as their parameters.
+
+    The law is known by its moments ⟨w^k⟩, of w = e^{2iθ} and k = 1..K.
+    """
+
+    lives_on: ClassVar[str] = "the circle, space=Sphere(2)"
+
+    def admits(self, space: Space) -> bool:
+        return space == Sphere(2)
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,58 @@ class Mean(sp.Expr):
         return _call_pretty("mean", self.args[0], printer)
 
 
-for scalar in (Inner, Average, LogMGF, TimeDerivative, Mean):
+class SecondMomentOfACG(sp.MatrixExpr):
+    """M(Σ) = E[yyᵀ/|y|²] for y ~ N(0, Σ): the second moment of an angular central Gaussian law.
+
+    It does not depend on the scale of Σ, its trace is 1, and M(O Σ Oᵀ) = O M(Σ) Oᵀ for orthogonal O. Its eigenvalues
+    are the integrals that the derivation of the reduction states.
+
+    >>> SecondMomentOfACG(sp.MatrixSymbol("Sigma", d, d))
+    M(Sigma)
+    """
+
+    def __new__(cls, covariance: sp.MatrixExpr) -> SecondMomentOfACG:
+        return sp.Basic.__new__(cls, covariance)
+
+    @property
+    def shape(self) -> tuple[sp.Expr, sp.Expr]:
+        return self.args[0].shape
+
+    def _latex(self, printer: Any) -> str:
+        return rf"M\left({printer._print(self.args[0])}\right)"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"M({printer._print(self.args[0])})"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        return prettyForm(*prettyForm("M").right(prettyForm(*printer._print(self.args[0]).parens())))
+
+
+class PolynomialValue(sp.Expr):
+    """Σ_k c_k x^k over the entries c_0, c_1, … of a column, a scalar.
+
+    >>> PolynomialValue(sp.MatrixSymbol("c", n, 1), sp.Symbol("x"))
+    poly(c, x)
+    """
+
+    def __new__(cls, coefficients: sp.MatrixExpr, at: sp.Expr) -> PolynomialValue:
+        return sp.Expr.__new__(cls, coefficients, at)
+
+    def _latex(self, printer: Any) -> str:
+        coefficients, at = (printer._print(arg) for arg in self.args)
+        return rf"\operatorname{{poly}}\left({coefficients}; {at}\right)"
+
+    def _sympystr(self, printer: Any) -> str:
+        coefficients, at = (printer._print(arg) for arg in self.args)
+        return f"poly({coefficients}, {at})"
+
+    def _pretty(self, printer: Any) -> prettyForm:
+        coefficients, at = (printer._print(arg) for arg in self.args)
+        arguments = prettyForm(*prettyForm(*coefficients.right("; ")).right(at))
+        return prettyForm(*prettyForm("poly").right(prettyForm(*arguments.parens())))
+
+
+for scalar in (Inner, Average, LogMGF, TimeDerivative, Mean, PolynomialValue):
     scalar.is_commutative = True
 for integral in (Average, VectorAverage, HeadSum):
     # Bind like a sum, so that printers put an integral inside a product in parentheses.

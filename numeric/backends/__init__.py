@@ -5,6 +5,11 @@ numbers,
 
     asarray  broadcast_to  eye  abs  real  imag  conj  exp  log  sqrt  cos  sin  linalg.inv  linalg.trace
 
+further the functions
+
+    polynomial(c, x) = Σ_k c[..., k, 0] x^k    acg_second_moment(Σ) = E[yyᵀ/|y|²], y ~ N(0, Σ)
+    acg_second_moment_of_factor(L) = acg_second_moment(L Lᵀ)
+
 and, for Taylor coefficients a[0], a[1], ... (scalars, or arrays that broadcast),
 
     convolve(a, b, k) = Σ_{j≤k} a[j] b[k−j] entrywise,    matmul(a, b, k) = Σ_{j≤k} a[j] @ b[k−j].
@@ -25,9 +30,19 @@ import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from numeric.inputs import nearest
+
+
+class Arithmetic(SimpleNamespace):
+    """The operations of a backend that does not have all of them."""
+
+    def __getattr__(self, operation: str) -> Any:
+        if operation.startswith("__"):
+            raise AttributeError(operation)
+        raise ValueError(f"backend: it has no operation {operation}; expected one that has, as 'numpy' does")
 
 
 class NotInstalled(ValueError, ImportError):
@@ -58,7 +73,7 @@ def names() -> tuple[str, ...]:
     """The backends there are, whether what they need is installed or not.
 
     >>> names()
-    ('gmpy2', 'heyoka', 'jax', 'mpmath', 'numpy')
+    ('flint', 'gmpy2', 'heyoka', 'jax', 'mpmath', 'numpy')
     """
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 

@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 
 from numeric.backends.mpmath import arithmetic as _mpmath
+from numeric.backends.mpmath import polynomial
 
 
 def _from_mpmath(number: Any) -> Any:
@@ -61,6 +62,14 @@ def _inverse(matrices: np.ndarray) -> np.ndarray:
         return _asarray(_mpmath.linalg.inv(to_mpmath(matrices)))
 
 
+def _by_mpmath(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def converted(array: np.ndarray) -> np.ndarray:
+        with mpmath.workprec(gmpy2.get_context().precision):
+            return _asarray(function(to_mpmath(array)))
+
+    return converted
+
+
 def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
     """An inner product: each product is rounded, then their sum."""
     return gmpy2.fsum(map(mul, left, right))
@@ -103,6 +112,9 @@ arithmetic = SimpleNamespace(
     cos=_elementwise(gmpy2.cos),
     sin=_elementwise(gmpy2.sin),
     linalg=SimpleNamespace(inv=_inverse, trace=np.linalg.trace),
+    polynomial=polynomial,
+    acg_second_moment=_by_mpmath(_mpmath.acg_second_moment),
+    acg_second_moment_of_factor=_by_mpmath(_mpmath.acg_second_moment_of_factor),
     convolve=_convolve,
     matmul=_matmul,
 )

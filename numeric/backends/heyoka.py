@@ -24,7 +24,7 @@ with from_extra("fast"):
 arithmetic = numpy.arithmetic
 
 #: Expressions are unrolled into scalars, whose number grows like the cube of the side of a matrix. This many entries
-#: of states and parameters (covariances of dimension 8 among four other matrices) take seconds to compile.
+#: of states and parameters (Gaussian moments in dimension 8 have 336) take seconds to compile.
 LARGEST = 400
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from numeric.angular_central import second_moment_mpmath, second_moment_of_factor_mpmath
+
 _convert = np.frompyfunc(mpmath.mpmathify, 1, 1)
 
 
@@ -33,6 +35,14 @@ def _inverse(matrices: np.ndarray) -> np.ndarray:
     for place in np.ndindex(matrices.shape[:-2]):
         result[place] = np.array(mpmath.inverse(mpmath.matrix(matrices[place].tolist())).tolist(), dtype=object)
     return result
+
+
+def polynomial(column: np.ndarray, x: Any) -> Any:
+    """Horner's rule."""
+    value: Any = 0
+    for entry in np.moveaxis(column[..., 0], -1, 0)[::-1]:
+        value = value * x + entry
+    return value
 
 
 def _convolve(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
@@ -70,6 +80,9 @@ arithmetic = SimpleNamespace(
     cos=_elementwise(mpmath.cos),
     sin=_elementwise(mpmath.sin),
     linalg=SimpleNamespace(inv=_inverse, trace=np.linalg.trace),
+    polynomial=polynomial,
+    acg_second_moment=second_moment_mpmath,
+    acg_second_moment_of_factor=second_moment_of_factor_mpmath,
     convolve=_convolve,
     matmul=_matmul,
 )

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 
 from numeric.backends.gmpy2 import to_mpmath
+from numeric.integrators.expansion import Expansion
 from numeric.integrators.majorant import Majorant, power_of_two
 from numeric.integrators.pole import pole_ahead, square_norm
 from numeric.layout import Layout
@@ -40,17 +41,21 @@ class Approach:
         self.layout, self.start, self.tolerance, self.error = layout, start, tolerance, error
         self.estimates: deque[Any] = deque(maxlen=ESTIMATES)
 
-    def outcome(self, coefficients: np.ndarray, fit: Majorant, time: Any) -> BlewUp | None:
+    def is_near(self, fit: Majorant, time: Any) -> bool:
+        """Whether there may be a blow-up so near to `time` that it is looked for."""
+        return power_of_two(fit.log2_radius) <= 2 * NEAR * (time - self.start)
+
+    def outcome(self, expansion: Expansion, fit: Majorant, time: Any) -> BlewUp | None:
         """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets.
 
-        The coefficients are gmpy2's numbers; they are converted where they are needed, which is near a blow-up only.
+        Near a blow-up the expansion must be one to working precision; elsewhere it is not looked at.
         """
-        passed = time - self.start
-        radius = power_of_two(fit.log2_radius)
-        if radius > 2 * NEAR * passed:
+        if not self.is_near(fit, time):
             self.estimates.clear()
             return None
-        coefficients = to_mpmath(coefficients)
+        passed = time - self.start
+        radius = power_of_two(fit.log2_radius)
+        coefficients = to_mpmath(np.array(expansion.components(fit.log2_radius), dtype=object).T)
         if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
             self.estimates.clear()
             return None

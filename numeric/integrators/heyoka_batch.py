@@ -17,7 +17,7 @@ import heyoka as hy
 import numpy as np
 
 from numeric.backends.heyoka import system
-from numeric.integrators.heyoka_solver import COMPACT_FROM, FEWEST_ULPS
+from numeric.integrators.heyoka_solver import FEWEST_ULPS, needs_compact_mode
 from numeric.integrators.vectorised import End, Ends, Members, Run
 
 #: Twice the width of the vectors: the processor overlaps two of them, and there are half as many calls.
@@ -80,7 +80,7 @@ def _integrator(field: Members, tolerance: float) -> Iterator[hy.taylor_adaptive
             equations,
             np.zeros((len(equations), LANES)),
             tol=tolerance,
-            compact_mode=len(equations) > COMPACT_FROM,
+            compact_mode=needs_compact_mode(equations),
         )
     try:
         yield integrator

@@ -4,6 +4,9 @@ heyoka has one tolerance. Its steps commit errors of about tolerance * max(1, la
 smaller of rtol and atol satisfies both, in the maximum norm: an entry far smaller than the largest is no more accurate
 than that one. The tolerance is no less than the rounding of doubles, whatever atol is.
 
+Unit tokens are scaled to unit length in what is returned; the steps need no help to keep them on the sphere to within
+their errors.
+
 An orbit that reaches its end is computed in one call, which keeps the final state only. Its steps are retraced when
 they are asked for, with the same result, which costs less than to keep them always.
 """
@@ -26,20 +29,23 @@ from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import MAX_STEPS
 from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
 from numeric.kernel import Kernel
-from numeric.layout import Layout
+from numeric.layout import Layout, flatten
 from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
 #: So many compiled systems are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
 KEPT = 64
 
-#: Beyond so many entries straight-line code takes long to compile; heyoka's compact mode is slower at run time.
-COMPACT_FROM = 12
+#: Equations longer than this, in terms as heyoka counts them when they are written out, are compiled in its compact
+#: mode. Straight-line code would run twice as fast, but take seconds to compile. Moments in dimension 3 are shorter.
+COMPACT_FROM = 4000
 
 #: Steps this short against the time, in units in its last place, lead nowhere.
 FEWEST_ULPS = 4
 
 Key = tuple[Any, ...]
+
+Equations = Sequence[tuple[hy.expression, hy.expression]]
 
 #: Integrators that nobody is using. One is taken out while it runs, so that neither threads nor an event function that
 #: integrates the same kernel disturb it.
@@ -63,18 +69,19 @@ class Problem:
     def integrator(self, coarser: float = 1.0) -> Iterator[Any]:
         """A compiled integrator at the start of this problem, with tolerances that are this much coarser."""
         tolerance = min(max(coarser * min(self.rtol, self.atol), sys.float_info.epsilon), COARSEST)
-        layout = Layout(self.kernel.parameters, self.parameters)
         identity = self.kernel.digest or self.kernel.series  # equations typed by hand have no digest
-        key = (identity, tolerance, *self.layout.shapes.values(), *layout.shapes.values())
+        shapes = {name: value.shape for name, value in self.parameters.items()}
+        key = (identity, tolerance, *self.layout.shapes.values(), *shapes.values())
         try:
             integrator = _idle[key].pop()
         except LookupError:
-            integrator = _compile(self.kernel, self.layout.shapes | layout.shapes, tolerance)
+            integrator = _compile(self.kernel, self.layout.shapes | shapes, tolerance)
         try:
             integrator.time = self.start
             integrator.state[:] = self.initial
-            if len(integrator.pars):  # up to the last one that occurs
-                integrator.pars[:] = layout.flatten(self.parameters)[: len(integrator.pars)]
+            values = integrator.pars  # up to the last one that occurs
+            if len(values):
+                values[:] = flatten(self.kernel.parameters, self.parameters)[: len(values)]
             yield integrator
         finally:
             if key not in _idle and len(_idle) >= KEPT:
@@ -85,8 +92,13 @@ class Problem:
 def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:
     equations = system(kernel, shapes)
     return hy.taylor_adaptive(
-        equations, [0.0] * len(equations), tol=tolerance, compact_mode=len(equations) > COMPACT_FROM
+        equations, [0.0] * len(equations), tol=tolerance, compact_mode=needs_compact_mode(equations)
     )
+
+
+def needs_compact_mode(equations: Equations) -> bool:
+    """Whether equations are too long for straight-line code."""
+    return sum(len(rate) for _, rate in equations) > COMPACT_FROM
 
 
 def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
@@ -94,7 +106,7 @@ def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
     if not events:
         with problem.integrator() as integrator:
             status, shortest, *_ = integrator.propagate_until(problem.end, max_steps=MAX_STEPS)
-            final = integrator.state.copy()
+            final = problem.layout.with_unit_tokens(integrator.state.copy())
         # Steps that vanished on the way may have led across a singularity.
         vanishing = FEWEST_ULPS * math.ulp(max(abs(problem.start), abs(problem.end)))
         if status == hy.taylor_outcome.time_limit and shortest > vanishing:
@@ -135,13 +147,13 @@ class Propagated(Solution):
         first = 1 if times[0] > self.start else 0
         with self._problem.integrator() as integrator:
             found = integrator.propagate_grid(grid, max_steps=MAX_STEPS)[-1]
-        return found[first : first + len(times)]
+        return [self.layout.with_unit_tokens(row) for row in found[first : first + len(times)]]
 
 
 def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
     """The steps one by one, then the outcome."""
     with problem.integrator() as integrator:
-        orders = np.arange(integrator.order + 1)
+        orders, unit = np.arange(integrator.order + 1), problem.layout.with_unit_tokens
         time, state = problem.start, problem.initial
         history: list[Entry] = []
         for _ in range(MAX_STEPS):
@@ -151,7 +163,7 @@ def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
             if status == hy.taylor_outcome.err_nf_state:
                 break
             before, time, state = time, integrator.time, integrator.state.copy()
-            yield Piece(before, time, partial(_evaluate, coefficients, orders, before), state)
+            yield Piece(before, time, partial(_evaluate, coefficients, orders, before, unit), unit(state))
             if status == hy.taylor_outcome.time_limit:
                 yield Finished(time)
                 return
@@ -166,8 +178,8 @@ def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
     yield outcome
 
 
-def _evaluate(coefficients: np.ndarray, orders: np.ndarray, start: float, time: float) -> np.ndarray:
-    return coefficients @ (time - start) ** orders
+def _evaluate(coefficients: np.ndarray, orders: np.ndarray, start: float, unit: Any, time: float) -> np.ndarray:
+    return unit(coefficients @ (time - start) ** orders)
 
 
 def _step(integrator: Any, end: float, write_tc: bool) -> Any:

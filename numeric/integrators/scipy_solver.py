@@ -58,14 +58,21 @@ def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> R
 
 
 def scipy_steps(
-    rhs: Rhs, layout: Layout, start: float, end: float, initial: np.ndarray, rtol: float, atol: float
+    rhs: Rhs,
+    layout: Layout,
+    start: float,
+    end: float,
+    initial: np.ndarray,
+    rtol: float,
+    atol: float,
+    first_step: float | None = None,
 ) -> Iterator[Piece | Outcome]:
-    """The steps, then the outcome."""
+    """The steps, then the outcome; without a first step SciPy chooses one, small enough to be safe."""
     with np.errstate(all="ignore"):
         if not np.isfinite(rhs(start, initial)).all():
             yield StepLimit(start, "the right-hand side is not finite at the initial state")
             return
-        solver = DOP853(rhs, start, initial, end, rtol=rtol, atol=atol)
+        solver = DOP853(rhs, start, initial, end, rtol=rtol, atol=atol, first_step=first_step)
     history = [(start, initial)]
     between = Between(solver, rhs, layout, history)
     stiff = 0

@@ -23,6 +23,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import accumulate, repeat
 from operator import mul
 from typing import Any
@@ -31,19 +32,26 @@ import gmpy2
 import mpmath
 import numpy as np
 
-from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
+from numeric.backends.gmpy2 import dot, from_mpmath, to_mpmath
 from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
+from numeric.integrators.expansion import Doubles, Expand, Multiprecision, gmpy2_precision
 from numeric.integrators.majorant import log2_size, majorant, power_of_two
 from numeric.kernel import Kernel
-from numeric.layout import Layout, real_arrays
+from numeric.layout import Layout
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
 MAX_STEPS = 20_000
 
+#: Whether compiled code is used where numba is installed. Tests and benchmarks turn it off.
+COMPILED = True
+
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
 ORDER_FACTOR = 0.6
+
+#: The same for compiled code, where the cost of a step that does not depend on the order weighs more.
+COMPILED_ORDER_FACTOR = 0.8
 
 #: Decimal digits carried beyond the local tolerance, for rounding inside the recurrences.
 ROUNDING_DIGITS = 6
@@ -62,6 +70,9 @@ MARGIN_DIGITS = 2
 
 #: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
 NOISE_DIGITS, LINEAR = 10, 1e-3
+
+#: The digits that a pilot keeps beyond its noise, and up to how many in all it works in double precision.
+PILOT_DIGITS, DOUBLE_DIGITS = 4, 14
 
 
 @dataclass(frozen=True)
@@ -113,10 +124,10 @@ def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., 
     noise_digits = NOISE_DIGITS
     while True:
         noise = mpmath.mpf(10) ** -noise_digits
-        clean = _run(problem, events, noise_digits + 4)
+        clean = _run(problem, events, noise_digits + PILOT_DIGITS)
         if isinstance(clean.outcome, StepLimit):
             return None
-        noisy = _run(problem, events, noise_digits + 4, noise=noise)
+        noisy = _run(problem, events, noise_digits + PILOT_DIGITS, noise=noise)
         if type(clean.outcome) is type(noisy.outcome):
             distance = _distance(clean, noisy)
             if distance < LINEAR:
@@ -162,24 +173,39 @@ def taylor_steps(
     `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
     size of what is added to the state after every step.
     """
-    order = math.ceil(ORDER_FACTOR * local_digits * math.log(10))
+    compiled = COMPILED and find_spec("numba") is not None
+    order = math.ceil((COMPILED_ORDER_FACTOR if compiled else ORDER_FACTOR) * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
-    with _gmpy2_precision():
-        parameters = [from_mpmath(array) for array in real_arrays(problem.kernel.parameters, problem.parameters)]
+    precise = Multiprecision(problem.kernel, layout, problem.parameters, order)
+    given = problem.kernel, layout, problem.parameters, order
+    expand: Expand = precise
+    in_doubles = local_digits <= DOUBLE_DIGITS
+    if compiled:
+        from numeric.integrators.fixed_point import FixedPoint
+
+        bits = math.ceil((local_digits + ROUNDING_DIGITS) * math.log2(10))
+        expand = FixedPoint(*given, bits, None if in_doubles else precise)
+    elif in_doubles:
+        expand = Doubles(*given)
     # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
     # size, so that it cannot where the flow rotates them.
     rng = random.Random(0)
     signs = [rng.choice((-1, 1)) for _ in flat]
     time = problem.start
     for _ in range(MAX_STEPS):
-        coefficients, sizes = _coefficients(problem.kernel, order, layout.split(flat), parameters)
-        if not sizes:
+        expansion = expand(flat) or precise(flat)
+        if expansion is None:
             yield StepLimit(time, "the right-hand side is not defined there")
             return
-        fit = majorant(sizes)
+        fit = majorant(expansion.sizes)
+        if approach.is_near(fit, time):
+            # What lies beyond the step is extrapolated, and needs all digits.
+            expansion = precise(flat) or expansion
+            fit = majorant(expansion.sizes)
 
-        blow_up = approach.outcome(coefficients, fit, time)
+        sizes = expansion.sizes
+        blow_up = approach.outcome(expansion, fit, time)
         if blow_up is not None and blow_up.time < problem.end:
             yield blow_up
             return
@@ -188,7 +214,7 @@ def taylor_steps(
         # From a state that is zero on: relative to what it becomes.
         log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
-        components = coefficients.T.tolist()
+        components = expansion.components(min(log2_step, log2_left))
         while True:
             end = problem.end if log2_step >= log2_left else time + power_of_two(log2_step)
             if end == time:
@@ -214,34 +240,6 @@ def taylor_steps(
     yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
 
 
-def _gmpy2_precision() -> Any:
-    """A scope in which gmpy2 works as precisely as mpmath, and division by zero is an error in it too."""
-    return gmpy2.context(precision=mpmath.mp.prec, trap_divzero=True)
-
-
-def _coefficients(
-    kernel: Kernel, order: int, state: Sequence[Any], parameters: Sequence[Any]
-) -> tuple[np.ndarray, list[float]]:
-    """The Taylor coefficients, orders x components of the flat state, as gmpy2's numbers, and log2 of each order's
-    largest entry. Both are empty where the right-hand side is not defined."""
-    with _gmpy2_precision():
-        try:
-            series = kernel.series(order, *map(from_mpmath, state), *parameters, arithmetic)
-            coefficients = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
-        except ZeroDivisionError:
-            return np.empty(0), []
-        if not all(map(gmpy2.is_finite, coefficients[-1])):
-            return np.empty(0), []
-        return coefficients, [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
-
-
-def _stack(series: Sequence[Sequence[Any]]) -> np.ndarray:
-    """The coefficients of all real state arrays as one array: orders x components of the flat state."""
-    return np.concatenate(
-        [np.array([np.ravel(c) for c in coefficients], dtype=object) for coefficients in series], axis=1
-    )
-
-
 def _piece(components: Sequence[Sequence[Any]], start: Any, end: Any) -> Piece:
     def evaluate(time: Any) -> np.ndarray:
         return _polynomials(components, time - start)
@@ -251,7 +249,7 @@ def _piece(components: Sequence[Sequence[Any]], start: Any, end: Any) -> Piece:
 
 def _polynomials(components: Sequence[Sequence[Any]], h: Any) -> np.ndarray:
     """The values at h of polynomials with these coefficients."""
-    with _gmpy2_precision():
+    with gmpy2_precision():
         monomials = list(accumulate(repeat(from_mpmath(h), len(components[0]) - 1), mul, initial=gmpy2.mpfr(1)))
         return to_mpmath(np.array([dot(series, monomials) for series in components], dtype=object))
 
@@ -272,7 +270,7 @@ def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: floa
     if log2_size(np.abs(piece.final).max()) >= log2_least:
         return False
     step = piece.end - piece.start
-    with _gmpy2_precision():
+    with gmpy2_precision():
         derivatives = [[k * c for k, c in enumerate(series)][1:] for series in components]
     slopes = _polynomials(derivatives, step)
     return log2_size(max(map(abs, slopes)) * step * PART) < log2_least

@@ -14,7 +14,16 @@ from numeric import Kernel, compile_kernel, integrate, load_kernel
 from proofs_check.claim import Claim
 from proofs_check.evidence import Evidence
 from proofs_check.verdicts import agreement, verified
-from symbolic import AngularCentralGaussian, Derivation, LinearAttention, Reduction, Sphere, Tokens, reduce
+from symbolic import (
+    AngularCentralGaussian,
+    Derivation,
+    LinearAttention,
+    MoebiusOrbit,
+    Reduction,
+    Sphere,
+    Tokens,
+    reduce,
+)
 
 ANY, CIRCLE = LinearAttention(space=Sphere()), LinearAttention(space=Sphere(2))
 GROUP = Tokens(moved_by_group=True)
@@ -38,7 +47,9 @@ def check_tokens(kernel: Kernel, digits: int) -> Evidence:
     parameters = {"A": rng.normal(size=(5, 5)), "V": rng.normal(size=(5, 5)), "beta": 1.0}
     times = np.linspace(0.0, 3.0, 31)
     options: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-14, "t_eval": times}
-    direct = integrate(load_kernel("linear_tokens_sphere"), {"X": tokens}, (0, 3), parameters, **options)["X"]
+    # Without the route through their group, which would be the reduction again.
+    field = load_kernel("linear_tokens_sphere")
+    direct = integrate(field, {"X": tokens}, (0, 3), parameters, exact=False, **options)["X"]
     start, with_tokens = {"G": np.eye(5)}, {**parameters, "X0": tokens}
     moved = tokens @ integrate(kernel, start, (0, 3), with_tokens, **options)["G"].mT
     moved /= np.linalg.norm(moved, axis=-1, keepdims=True)
@@ -108,6 +119,13 @@ def coefficients_not_conjugated() -> Derivation:
     return planted(reduction, "projective_equality", 0, gamma1 / gamma0)
 
 
+def moments_without_conjugate() -> Derivation:
+    reduction = reduce(CIRCLE, MoebiusOrbit())
+    alpha = sp.Symbol("alpha", complex=True)
+    right = reduction.derivation["order_parameter_of_moments"].rhs
+    return planted(reduction, "order_parameter_of_moments", 0, right.xreplace({sp.conjugate(alpha): alpha}))
+
+
 def ott_antonsen_with_wrong_sign() -> Derivation:
     reduction = reduce(CIRCLE, AngularCentralGaussian())
     R, Q = sp.symbols("R Q", complex=True)
@@ -145,6 +163,17 @@ CLAIMS: tuple[Claim[Any], ...] = (
         subject=lambda: reduce(CIRCLE, GROUP).derivation,
         control=coefficients_not_conjugated,
         control_statement="α is γ₁/γ₀",
+    ),
+    Claim(
+        id="sphere.moments",
+        statement="On the circle R = α + (1 − |α|²) Σ_{k=1..K} (−ᾱ)^{k−1} e^{ikη} ⟨w^k⟩, up to the mean of a remainder "
+        "of modulus at most (1 + |α|)|α|^K",
+        hypotheses=("|w| = 1, |α| < 1", "the mean of the series compared for K = 1, 2, 3"),
+        source="[L], Watanabe–Strogatz reduction",
+        check=lambda derivation, digits: verified(derivation),
+        subject=lambda: reduce(CIRCLE, MoebiusOrbit()).derivation,
+        control=moments_without_conjugate,
+        control_statement="α stands for ᾱ",
     ),
     Claim(
         id="sphere.angular-central-gaussian",

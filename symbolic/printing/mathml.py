@@ -202,6 +202,15 @@ class Printer(MathMLPresentationPrinter):
     def _print_Mean(self, mean: sp.Expr) -> Element:
         return self._call(self.element("mi", "mean"), mean.args[0])
 
+    def _print_SecondMomentOfACG(self, moment: sp.MatrixExpr) -> Element:
+        return self._call(self.element("mi", "M"), moment.args[0])
+
+    def _print_PolynomialValue(self, value: sp.Expr) -> Element:
+        coefficients, at = map(self._print, value.args)
+        return self._row(
+            self.element("mi", "poly"), self._parentheses(self._row(coefficients, self._operator(","), at))
+        )
+
     def _print_Basic(self, expression: sp.Basic) -> Any:
         """What has no notation of its own: its name and its arguments."""
         arguments = [self._print(argument) for argument in expression.args]

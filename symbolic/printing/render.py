@@ -162,6 +162,10 @@ class Renderer:
             exponent += f" - {self(node.args[0], ATOM)}.max(axis=-1, keepdims=True)"
         return f"{self.namespace}.exp({exponent})", ATOM
 
+    def _polynomial(self, node: Node) -> tuple[str, int]:
+        coefficients, at = map(self, node.args)
+        return f"{self.namespace}.polynomial({coefficients}, {at})", ATOM
+
     def _function(self, node: Node) -> tuple[str, int]:
         return f"{self.namespace}.{node.op}({self(node.args[0])})", ATOM
 

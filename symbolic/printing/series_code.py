@@ -40,9 +40,19 @@ from symbolic.reduction import Reduction
 #: Operations with a recurrence of their own, when their argument varies.
 RECURRENT = ("convolve", "derivative", "constant", "exp", "cos", "sin", "log", "power", "inverse")
 
+#: Operations without one.
+WITHOUT_RECURRENCE = ("acg_second_moment", "acg_second_moment_of_factor", "polynomial")
+
 
 def series_text(reduction: Reduction) -> str:
-    """The function `series`: the Taylor coefficients 0..order of the states, in real arithmetic."""
+    """The function `series`: the Taylor coefficients 0..order of the states, in real arithmetic.
+
+    Where an operation has no recurrence, the function says so in an error.
+    """
+    whole = translate(reduction.state, reduction.parameters, reduction.definitions, reduction.equations)
+    missing = sorted({node.op for node in reachable(whole.rates)} & set(WITHOUT_RECURRENCE))
+    if missing:
+        return _refusal_text(missing[0])
     real = real_system(reduction)
     system = translate(real.state, real.parameters, real.definitions, real.equations)
     lowering = Lowering(system)
@@ -93,6 +103,20 @@ def series_text(reduction: Reduction) -> str:
             *opening_lines(system, used, names, columns=system.parameters),
             *lines,
             f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
+        ]
+    )
+
+
+def _refusal_text(operation: str) -> str:
+    message = (
+        f"digits, backend: there is no Taylor recurrence for {operation}, which digits and heyoka need; "
+        "expected no digits, and backend='numpy'"
+    )
+    return "\n".join(
+        [
+            "def series(order, *arrays):",
+            f'    """Raises ValueError: there is no Taylor recurrence for {operation}."""',
+            f'    raise ValueError("{message}")',
         ]
     )
 

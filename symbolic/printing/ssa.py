@@ -165,7 +165,7 @@ class Graph:
             return False
         if node.op == "input":
             return node.data[1] == "covariance"
-        if node.op == "eye":
+        if node.op in ("eye", "acg_second_moment", "acg_second_moment_of_factor"):
             return True
         if node.op == "matmul":
             factors = self._factors.get(node, node.args)

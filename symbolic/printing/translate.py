@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from symbolic.notation import Mean
+from symbolic.notation import Mean, PolynomialValue, SecondMomentOfACG
 from symbolic.printing.ssa import Graph, Node
 from symbolic.reduction import Variable
 
@@ -184,6 +184,19 @@ class Translator:
     @_translate.register(Mean)
     def _(self, expression: Mean) -> Node:
         return self.graph.mean(self(expression.args[0]))
+
+    @_translate.register(PolynomialValue)
+    def _(self, expression: PolynomialValue) -> Node:
+        return self.graph.node("polynomial", map(self, expression.args))
+
+    @_translate.register(SecondMomentOfACG)
+    def _(self, expression: SecondMomentOfACG) -> Node:
+        """Of L Lᵀ from L, whose singular values are more accurate than the eigenvalues of the product."""
+        (covariance,) = expression.args
+        factors = sp.MatMul.make_args(covariance)
+        if len(factors) == 2 and factors[1] == factors[0].T:
+            return self.graph.node("acg_second_moment_of_factor", [self(factors[0])], shape=tuple(expression.shape))
+        return self.graph.node("acg_second_moment", [self(covariance)], shape=tuple(expression.shape))
 
     @_translate.register(MatrixElement)
     def _(self, expression: MatrixElement) -> Node:

@@ -5,20 +5,23 @@ The law of y/|y| with y ~ N(0, Σ) is kept, because x ↦ Gx/|Gx| takes it to th
     Σ' = W Σ + Σ Wᵀ,   W = β V M Aᵀ,   M(Σ) = E[yyᵀ/|y|²].
 
 M(Σ) has the eigenvectors of Σ and the eigenvalues ∫₀^∞ λ_i (1 + 2sλ_i)⁻¹ Π_j (1 + 2sλ_j)^{−1/2} ds, elliptic integrals
-for d = 3; in general it stays a node, `SecondMomentOfACG(Sigma)`. On the circle it is elementary,
+for d = 3; in general it stays a node, `SecondMomentOfACG(Sigma)`, which kernels evaluate by quadrature. On the circle
+it is elementary,
 
     M(Σ) = (Σ + √det Σ I) / (tr Σ + 2√det Σ),
 
-so that there is a kernel, and the equation is Ott–Antonsen's with R = (√λ₁ − √λ₂)/(√λ₁ + √λ₂) e^{2iφ}.
+and the equation is Ott–Antonsen's with R = (√λ₁ − √λ₂)/(√λ₁ + √λ₂) e^{2iφ}.
+
+>>> from symbolic import AngularCentralGaussian, LinearAttention, Sphere, reduce
+>>> reduce(LinearAttention(space=Sphere()), AngularCentralGaussian()).equations
+{Sigma: Sigma*W.T + W*Sigma}
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import sympy as sp
-from sympy.printing.pretty.stringpict import prettyForm
 
 from symbolic.circle import averaged, phi, point, y
 from symbolic.closure import circle_instance, refuse
@@ -26,9 +29,9 @@ from symbolic.components import Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, LinearAttention, beta, x
 from symbolic.laws import AngularCentralGaussian, WrappedCauchy
-from symbolic.notation import Inner, TimeDerivative, d, rate
+from symbolic.notation import Inner, SecondMomentOfACG, TimeDerivative, d, rate
 from symbolic.reduction import ClosureUndecided, Invariant, Reduction, Variable
-from symbolic.reductions import ott_antonsen
+from symbolic.reductions import ott_antonsen, projective
 from symbolic.reductions.kuramoto_daido import FIELD, P, Q, R, mean_field_derivation, plane_parameters
 from symbolic.reductions.projective import G, M, W, add_group_action, dimensions, in_dimension, is_bilinear, x0
 from symbolic.reductions.watanabe_strogatz import H, add_matrix_form, add_mean_field_wave
@@ -51,38 +54,14 @@ angle = sp.Symbol("psi", real=True)
 #: Square roots of the eigenvalues of Σ in the plane.
 roots = sp.symbols("l1 l2", positive=True)
 
-CANONICAL = {"angular_central_gaussian": (FIELD, AngularCentralGaussian())}
-
-
-class SecondMomentOfACG(sp.MatrixExpr):
-    """M(Σ) = E[yyᵀ/|y|²] for y ~ N(0, Σ): the second moment of an angular central Gaussian law.
-
-    It does not depend on the scale of Σ, its trace is 1, and M(O Σ Oᵀ) = O M(Σ) Oᵀ for orthogonal O. There is no array
-    code for it: its eigenvalues are the integrals that the derivation of the reduction states.
-
-    >>> SecondMomentOfACG(Sigma)
-    M(Sigma)
-    """
-
-    def __new__(cls, covariance: sp.MatrixExpr) -> SecondMomentOfACG:
-        return sp.Basic.__new__(cls, covariance)
-
-    @property
-    def shape(self) -> tuple[sp.Expr, sp.Expr]:
-        return self.args[0].shape
-
-    def _latex(self, printer: Any) -> str:
-        return rf"M\left({printer._print(self.args[0])}\right)"
-
-    def _sympystr(self, printer: Any) -> str:
-        return f"M({printer._print(self.args[0])})"
-
-    def _pretty(self, printer: Any) -> prettyForm:
-        return prettyForm(*prettyForm("M").right(prettyForm(*printer._print(self.args[0]).parens())))
+CANONICAL = {
+    "angular_central_gaussian": (FIELD, AngularCentralGaussian()),
+    "angular_central_gaussian_sphere": (projective.FIELD, AngularCentralGaussian()),
+}
 
 
 def matches(field: object, law: object) -> bool:
-    return isinstance(field, AttentionField) and isinstance(law, AngularCentralGaussian)
+    return isinstance(field, AttentionField) and law == AngularCentralGaussian()
 
 
 def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
@@ -100,7 +79,8 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
             raise ClosureUndecided(field, law, field.velocity(), why)
         refuse(field, law, circle_instance(field, sp.pi), field.velocity())
     plane = field.space.dimension == 2
-    derivation = Derivation("angular_central_gaussian")
+    name = "angular_central_gaussian" if plane else "angular_central_gaussian_sphere"
+    derivation = Derivation(name)
     if plane:
         derivation.include(mean_field_derivation(field))
     else:
@@ -114,7 +94,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
         definitions = tuple((relation.lhs, relation.rhs) for relation in derivation["second_moment_matrix"])
     covariance, matrix = (in_dimension(symbol, field) for symbol in (Sigma, W))
     return Reduction(
-        name="angular_central_gaussian",
+        name=name,
         title=f"Angular central Gaussian laws under linear attention on the {'circle' if plane else 'sphere'}",
         field=field,
         law=law,

@@ -209,20 +209,25 @@ def test_stiffness_is_told_from_accuracy(kernels, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["linear_tokens_sphere", "softmax_tokens_sphere", "exponential_tokens_sphere"])
-def test_unit_tokens_keep_their_length_to_four_ulp(name):
+@pytest.mark.parametrize(("backend", "n", "d"), [("numpy", 50, 5), ("heyoka", 3, 2)])
+def test_unit_tokens_keep_their_length_to_four_ulp(name, backend, n, d):
     """At the steps, between them and at events, to t = 10, where many tokens have met."""
-    kernel, rng = load_kernel(name), np.random.default_rng(1)
-    tokens = rng.normal(size=(50, 5))
+    if backend != "numpy":
+        pytest.importorskip(backend)
+    kernel, rng = load_kernel(name, backend), np.random.default_rng(1)
+    tokens = rng.normal(size=(n, d))
     tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
-    parameters = {p.name: rng.normal(size=(5, 5)) if p.shape else 1 for p in kernel.parameters}
+    parameters = {p.name: rng.normal(size=(d, d)) if p.shape else 1 for p in kernel.parameters}
 
     def event(t, state):
         return state["X"][0, 0]
 
+    times = np.linspace(0, 10, 97)
     trajectory = integrate(kernel, {"X": tokens}, (0, 10), parameters, events=event)
     found = [state["X"][None] for _, state in trajectory.events[0]]
+    without_events = integrate(kernel, {"X": tokens}, (0, 10), parameters, t_eval=times)["X"]
     lengths = np.linalg.norm(
-        np.concatenate([trajectory["X"], trajectory.at(np.linspace(0, 10, 97))["X"], *found]), axis=-1
+        np.concatenate([trajectory["X"], trajectory.at(times)["X"], without_events, *found]), axis=-1
     )
     assert np.abs(lengths - 1).max() <= 4 * np.finfo(float).eps
 

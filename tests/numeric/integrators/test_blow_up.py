@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from numeric.integrators.blow_up import NEAREST, Approach
+from numeric.integrators.expansion import Expansion
 from numeric.integrators.majorant import log2_size, majorant
 from numeric.kernel import Argument
 from numeric.layout import Layout
@@ -29,8 +30,10 @@ def approach(terms, tolerance):
     left = mpmath.mpf(1)
     for _ in range(400):
         series = np.array(coefficients(terms, left), dtype=object).reshape(-1, 1)
-        fit = majorant([log2_size(c) for c in np.abs(series).max(axis=1)])
-        outcome = watcher.outcome(series, fit, 1 - left)
+        expansion = Expansion(
+            [log2_size(c) for c in np.abs(series).max(axis=1)], lambda log2_step, c=series: c.T.tolist()
+        )
+        outcome = watcher.outcome(expansion, majorant(expansion.sizes), 1 - left)
         if outcome is not None:
             return outcome, 1 - left
         left *= mpmath.mpf(4) / 5

@@ -60,7 +60,11 @@ def test_definitions_stay_definitions():
     assert list(real.equations.values()) == [third * first, third * second]
 
 
-@pytest.mark.parametrize("name", canonical_reductions())
+#: The value of a polynomial at a complex number has no real form here; its kernel has no Taylor series.
+REAL = [name for name in canonical_reductions() if name != "watanabe_strogatz_moments"]
+
+
+@pytest.mark.parametrize("name", REAL)
 def test_no_complex_number_is_left(name):
     real = real_system(canonical_reductions()[name]())
     for expression in [value for _, value in real.definitions] + list(real.equations.values()):

@@ -9,7 +9,7 @@ import pytest
 import scipy.integrate
 import sympy as sp
 
-from numeric import compile_kernel, integrate, load_kernel
+from numeric import integrate, load_kernel
 from numeric.outcome import Finished
 from symbolic import AngularCentralGaussian, Gaussian, LinearAttention, SoftmaxAttention, Sphere, reduce
 from symbolic.components import Components
@@ -128,11 +128,24 @@ def test_every_dimension_at_once():
             planted.verify_step(general.derivation.step_to(key).name)
 
 
-def test_the_second_moment_in_any_dimension_is_a_node_without_array_code():
+def test_the_second_moment_in_any_dimension_is_a_node_with_a_name():
     assert "M(Σ)" in system_text(general.relations())
     assert r"M\left(\Sigma\right)" in general.latex()
-    with pytest.raises(ValueError, match="no array code for SecondMomentOfACG"):
-        compile_kernel(general)
+
+
+def test_a_factor_obeys_the_equation_of_the_matrix_that_moves_tokens():
+    factored = reduce(LinearAttention(space=Sphere()), AngularCentralGaussian(factored=True))
+    factored.derivation.verify()
+    (L,) = (variable.symbol for variable in factored.state)
+    assert L.shape == (d, sp.Symbol("r", integer=True, positive=True))
+    W, M = (sp.MatrixSymbol(name, d, d) for name in "WM")
+    assert factored.equations == {L: W * L}
+    assert str(dict(factored.definitions)[M]) == "M(L*L.T)"
+    planted = factored.derivation.with_equation("factor_equation", sp.Eq(sp.MatrixSymbol("Ldot", *L.shape), W.T * L))
+    with pytest.raises(StepFailed, match="product rule for the factor"):
+        planted.verify()
+    with pytest.raises(ValueError, match="Softmax"):
+        reduce(SoftmaxAttention(space=Sphere()), AngularCentralGaussian(factored=True))
 
 
 def test_the_covariance_equation_is_the_one_of_gaussian_laws():

@@ -1,0 +1,32 @@
+"""Covariance factor of angular central Gaussian laws under linear attention on Sphere().
+
+    M = M(L*L.T)
+    W = beta*V*M*A.T
+    L' = W*L
+
+Generated from the reduction angular_central_gaussian_factor: change its derivation, not this file.
+"""
+
+import numpy as np
+
+NAME = "angular_central_gaussian_factor"
+DIGEST = "46f3a9794c831e763742f87a6c494db3402340f01b33afba27cb0d44204fd353"
+STATE = (("L", ("d", "r"), "matrix"),)
+PARAMETERS = (
+    ("A", ("d", "d"), "matrix"),
+    ("V", ("d", "d"), "matrix"),
+    ("beta", (), "real"),
+)
+
+
+def rhs(L, A, V, beta, xp=np):
+    """Time derivatives of L; `xp` offers the array functions."""
+    M = xp.acg_second_moment_of_factor(L)
+    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
+    L_dot = W @ L
+    return (L_dot,)
+
+
+def series(order, *arrays):
+    """Raises ValueError: there is no Taylor recurrence for acg_second_moment_of_factor."""
+    raise ValueError("digits, backend: there is no Taylor recurrence for acg_second_moment_of_factor, which digits and heyoka need; expected no digits, and backend='numpy'")

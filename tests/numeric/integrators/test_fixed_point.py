@@ -1,0 +1,102 @@
+"""Compiled fixed-point Taylor coefficients against those of gmpy2, and the digits that both deliver."""
+
+import pkgutil
+import random
+
+import gmpy2
+import mpmath
+import numpy as np
+import pytest
+
+from numeric import generated, integrate, load_kernel
+from numeric.inputs import COMPLEX
+from numeric.integrators import taylor
+from numeric.integrators.expansion import Multiprecision
+from numeric.layout import Layout
+
+pytest.importorskip("numba")
+from numeric.integrators.fixed_point import FixedPoint
+
+SIZES = {"n": 3, "d": 2, "r": 1}
+ORDER, BITS = 40, 200
+
+
+def random_values(arguments, rng):
+    """Positive numbers of moderate size, at the current precision."""
+    values = {}
+    for argument in arguments:
+        array = np.empty([SIZES.get(s, 2) if isinstance(s, str) else s for s in argument.shape], dtype=object)
+        for place in np.ndindex(array.shape):
+            number = mpmath.mpf(rng.randint(1, 20)) / rng.randint(25, 60)
+            array[place] = mpmath.mpc(number, number / 3) if argument.domain in COMPLEX else number
+        values[argument.name] = array[()]
+    return values
+
+
+@pytest.mark.parametrize("scale", ["1", "1e-9", "1e9"])
+@pytest.mark.parametrize("name", sorted(m.name for m in pkgutil.iter_modules(generated.__path__)))
+def test_fixed_point_agrees_with_gmpy2(name, scale):
+    kernel, rng = load_kernel(name), random.Random(1)
+    with mpmath.workprec(BITS + 40), gmpy2.context(precision=BITS + 40):
+        state, parameters = random_values(kernel.state, rng), random_values(kernel.parameters, rng)
+        if "V" in parameters:  # the time scale, and with it all coefficients
+            parameters["V"] = parameters["V"] * mpmath.mpf(scale)
+        layout = Layout(kernel.state, state)
+        flat = layout.flatten(state)
+        precise = Multiprecision(kernel, layout, parameters, ORDER)
+        fixed = FixedPoint(kernel, layout, parameters, ORDER, BITS, lambda flat: pytest.fail("numbers do not fit"))
+        expected, found = precise(flat), fixed(flat)
+        assert found is not None
+        # Half a bit moves a step by 2^(1/80). Where cancellations leave doubles no digits, at high orders, sizes are
+        # too large, and steps too short.
+        np.testing.assert_allclose(found.sizes[:30], expected.sizes[:30], atol=0.5)
+        assert all(x > y - 0.5 for x, y in zip(found.sizes, expected.sizes, strict=True))
+        # On steps well inside the radius of convergence, which the last coefficients show.
+        step = (expected.sizes[ORDER // 2] - expected.sizes[ORDER]) / (ORDER - ORDER // 2) - 2
+        size = float(max(abs(x) for x in flat))
+        for xs, ys in zip(found.components(step), expected.components(step), strict=True):
+            for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
+                # 10 bits for the roundings of up to a hundred operations for each of the orders.
+                assert float(abs(x - y) * gmpy2.mpfr(2) ** (k * step)) <= size * 2.0 ** (10 - BITS)
+
+
+@pytest.mark.parametrize("digits", [30, 50, 100])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_ott_antonsen_with_identity_values(digits, compiled, monkeypatch):
+    """V = I: R' = (beta/2)(1 - |R|^2)(a1 + conj(a0) R). With A = I: R' = (1 - R^2) R/2 on the real line, so that
+    R^2/(1 - R^2) grows like e^t."""
+    monkeypatch.setattr(taylor, "COMPILED", compiled)
+    identity = [[1, 0], [0, 1]]
+    trajectory = integrate(
+        load_kernel("ott_antonsen"), {"R": "1/5"}, (0, 3), {"A": identity, "V": identity, "beta": 1}, digits=digits
+    )
+    with mpmath.workdps(digits + 30):
+        odds = mpmath.exp(3) / 24
+        exact = mpmath.sqrt(odds / (1 + odds))
+        assert abs(trajectory.final["R"] - exact) < mpmath.mpf(10) ** -digits * exact
+
+
+@pytest.mark.parametrize("digits", [30, 50, 100])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gaussian_covariance_without_feed_forward(digits, compiled, monkeypatch):
+    """A = 0, V = I, B = diag(-1, -2): Sigma(t)^-1 = Sigma_0^-1 - 2 t B."""
+    monkeypatch.setattr(taylor, "COMPILED", compiled)
+    trajectory = integrate(
+        load_kernel("gaussian_moments"),
+        {"mu": [1, "1/3"], "Sigma": [[2, 1], [1, 3]]},
+        (0, "3/2"),
+        {"A": [[0, 0], [0, 0]], "B": [[-1, 0], [0, -2]], "V": [[1, 0], [0, 1]], "b": [0, 0]},
+        digits=digits,
+    )
+    with mpmath.workdps(digits + 30):
+        inverse = mpmath.inverse(mpmath.matrix([[2, 1], [1, 3]])) + mpmath.matrix([[3, 0], [0, 6]])
+        exact = mpmath.inverse(inverse)
+        for place in np.ndindex(2, 2):
+            error = abs(trajectory.final["Sigma"][place] - exact[place])
+            assert error < mpmath.mpf(10) ** -digits * max(map(abs, trajectory.final["mu"]))
+
+
+def test_precision_is_restored():
+    before = mpmath.mp.prec, gmpy2.get_context().precision
+    integrate(load_kernel("equiangular_linear"), {"rho": "1/3"}, (0, 1), {"n": 5, "beta": 1}, digits=30)
+    assert (mpmath.mp.prec, gmpy2.get_context().precision) == before

@@ -8,10 +8,8 @@ blow-up ends here. Members that did not reach the end for whatever reason are in
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,7 +23,7 @@ from numeric.integrators.vectorised import End, Ends, Members, Run
 #: Twice the width of the vectors: the processor overlaps two of them, and there are half as many calls.
 LANES = 2 * hy.recommended_simd_size()
 
-#: Members per task of a thread: long against the start of a task, short enough that the threads end together.
+#: Members whose states and parameters are gathered at a time.
 TASK = 512 * LANES
 
 #: Steps after which the other integrator takes over. Towards a blow-up some 300 are taken.
@@ -50,18 +48,16 @@ def ends_of_all(
     finished = np.zeros(count, dtype=bool)
     tolerance = max(min(rtol, atol), sys.float_info.epsilon)
 
-    def work(first: int) -> None:
-        members = np.arange(first, min(first + TASK, count))
-        with _integrator(field, tolerance) as integrator:
+    with _integrator(field, tolerance) as integrator:
+        # One thread: a second one waits for Python's lock between batches, and both together were measured slower.
+        for first in range(0, count, TASK):
+            members = np.arange(first, min(first + TASK, count))
             task = Task(integrator, field, members, start, end, times)
             finished[members] = task.run()
-        field.scale_unit_tokens(task.final)
-        for columns in task.record:
-            field.scale_unit_tokens(columns)
-        ends.state[members], record[members] = task.final.T, task.record.transpose(2, 0, 1)
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(work, range(0, count, TASK)))
+            field.scale_unit_tokens(task.final)
+            for columns in task.record:
+                field.scale_unit_tokens(columns)
+            ends.state[members], record[members] = task.final.T, task.record.transpose(2, 0, 1)
     rest = np.flatnonzero(~finished)
     if len(rest):
         own = np.full((len(rest), *record.shape[1:]), np.nan)

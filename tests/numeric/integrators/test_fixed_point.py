@@ -64,42 +64,6 @@ def test_fixed_point_agrees_with_gmpy2(name, scale):
                 assert float(abs(x - y) * gmpy2.mpfr(2) ** (k * step)) <= size * 2.0 ** (10 - BITS)
 
 
-@pytest.mark.parametrize("digits", [30, 50, 100])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_ott_antonsen_with_identity_values(digits, compiled, monkeypatch):
-    """V = I: R' = (beta/2)(1 - |R|^2)(a1 + conj(a0) R). With A = I: R' = (1 - R^2) R/2 on the real line, so that
-    R^2/(1 - R^2) grows like e^t."""
-    monkeypatch.setattr(taylor, "COMPILED", compiled)
-    identity = [[1, 0], [0, 1]]
-    trajectory = integrate(
-        load_kernel("ott_antonsen"), {"R": "1/5"}, (0, 3), {"A": identity, "V": identity, "beta": 1}, digits=digits
-    )
-    with mpmath.workdps(digits + 30):
-        odds = mpmath.exp(3) / 24
-        exact = mpmath.sqrt(odds / (1 + odds))
-        assert abs(trajectory.final["R"] - exact) < mpmath.mpf(10) ** -digits * exact
-
-
-@pytest.mark.parametrize("digits", [30, 50, 100])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_gaussian_covariance_without_feed_forward(digits, compiled, monkeypatch):
-    """A = 0, V = I, B = diag(-1, -2): Sigma(t)^-1 = Sigma_0^-1 - 2 t B."""
-    monkeypatch.setattr(taylor, "COMPILED", compiled)
-    trajectory = integrate(
-        load_kernel("gaussian_moments"),
-        {"mu": [1, "1/3"], "Sigma": [[2, 1], [1, 3]]},
-        (0, "3/2"),
-        {"A": [[0, 0], [0, 0]], "B": [[-1, 0], [0, -2]], "V": [[1, 0], [0, 1]], "b": [0, 0]},
-        digits=digits,
-    )
-    with mpmath.workdps(digits + 30):
-        inverse = mpmath.inverse(mpmath.matrix([[2, 1], [1, 3]])) + mpmath.matrix([[3, 0], [0, 6]])
-        exact = mpmath.inverse(inverse)
-        for place in np.ndindex(2, 2):
-            error = abs(trajectory.final["Sigma"][place] - exact[place])
-            assert error < mpmath.mpf(10) ** -digits * max(map(abs, trajectory.final["mu"]))
-
-
 def test_precision_is_restored():
     before = mpmath.mp.prec, gmpy2.get_context().precision
     integrate(load_kernel("equiangular_linear"), {"rho": "1/3"}, (0, 1), {"n": 5, "beta": 1}, digits=30)

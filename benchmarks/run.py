@@ -52,8 +52,8 @@ def main() -> None:
         "# Benchmarks",
         "",
         "Written by `make bench`. A ratio is the time of the other over ours, the median of interleaved repetitions, "
-        "with the least and the largest. Errors are true errors, against closed forms or far more accurate runs, as each "
-        "section says.",
+        "with the least and the largest. Errors are true errors, against closed forms or far more accurate runs, as "
+        "each section says.",
         "",
         versions(),
         "",

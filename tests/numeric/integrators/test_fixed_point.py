@@ -10,7 +10,6 @@ import pytest
 
 from numeric import generated, integrate, load_kernel
 from numeric.inputs import COMPLEX
-from numeric.integrators import taylor
 from numeric.integrators.expansion import Multiprecision
 from numeric.layout import Layout
 

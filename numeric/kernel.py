@@ -27,7 +27,8 @@ class Kernel:
     `rhs(*states, *parameters)` returns the time derivatives in the order of `state`; every array may have
     leading batch axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each
     real state array (a complex state counts as its real and its imaginary part, in this order), the list of
-    its normalised Taylor coefficients 0..order at the given state. `digest` identifies the equations.
+    its normalised Taylor coefficients 0..order at the given state; it is None where the equations have no Taylor
+    recurrence. `digest` identifies the equations.
     """
 
     name: str
@@ -36,4 +37,19 @@ class Kernel:
     state: tuple[Argument, ...]
     parameters: tuple[Argument, ...]
     rhs: Callable[..., tuple[Any, ...]]
-    series: Callable[..., tuple[list[Any], ...]]
+    series: Callable[..., tuple[list[Any], ...]] | None
+
+    def recurrence(self) -> Callable[..., tuple[list[Any], ...]]:
+        """`series`, for those who cannot do without it.
+
+        Raises
+        ------
+        ValueError
+            Where there is none.
+        """
+        if self.series is None:
+            raise ValueError(
+                f"digits, backend: the kernel '{self.name}' has no Taylor recurrence, which digits and heyoka need; "
+                "expected backend='numpy', without digits"
+            )
+        return self.series

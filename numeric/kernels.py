@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import inspect
 import linecache
 import pkgutil
 import sys
@@ -160,18 +159,17 @@ def _unified_diff(name: str, old: str, new: str) -> str:
 def _kernel(namespace: Mapping[str, Any], backend: str) -> Kernel:
     state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
     if backend == "auto":
-        backend = _fastest(state + parameters, namespace["series"])
+        backend = _fastest(state + parameters, namespace["series"] is not None)
     rhs = _bound(namespace["rhs"], backends.load(backend))
     return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, rhs, namespace["series"])
 
 
-def _fastest(arguments: Sequence[Argument], series: Callable[..., Any]) -> str:
+def _fastest(arguments: Sequence[Argument], has_series: bool) -> str:
     """heyoka unrolls arrays, which pays for the few numbers of a reduction but not for n tokens.
 
     The equations that it compiles come from the Taylor recurrence, which not every kernel has.
     """
-    refuses = "arithmetic" not in inspect.signature(series).parameters
-    if refuses or any(TOKENS in argument.shape for argument in arguments):
+    if not has_series or any(TOKENS in argument.shape for argument in arguments):
         return "numpy"
     try:
         backends.load("heyoka")

@@ -65,7 +65,7 @@ def system(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[
     variables = [hy.expression(f"x{i}") for i in range(count)]
     parameters = [hy.par[i] for i in range(sum(sizes) - count)]
     states = _arrays(kernel.state, shapes, variables)
-    lists = kernel.series(1, *states, *_arrays(kernel.parameters, shapes, parameters), _on_expressions)
+    lists = kernel.recurrence()(1, *states, *_arrays(kernel.parameters, shapes, parameters), _on_expressions)
     rates = [entry for coefficients in lists for entry in np.ravel(coefficients[1])]
     return [(x, _expression(rate)) for x, rate in zip(variables, rates, strict=True)]
 

@@ -27,9 +27,4 @@ def rhs(L, A, V, beta, xp=np):
     return (L_dot,)
 
 
-def series(order, *arrays):
-    """Raises ValueError: there is no Taylor recurrence for acg_second_moment_of_factor."""
-    raise ValueError(
-        "digits, backend: there is no Taylor recurrence for acg_second_moment_of_factor, "
-        "which digits and heyoka need; expected backend='numpy', without digits"
-    )
+series = None  # there is no Taylor recurrence for acg_second_moment_of_factor

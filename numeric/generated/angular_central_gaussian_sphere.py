@@ -28,9 +28,4 @@ def rhs(Sigma, A, V, beta, xp=np):
     return (Sigma_dot,)
 
 
-def series(order, *arrays):
-    """Raises ValueError: there is no Taylor recurrence for acg_second_moment."""
-    raise ValueError(
-        "digits, backend: there is no Taylor recurrence for acg_second_moment, "
-        "which digits and heyoka need; expected backend='numpy', without digits"
-    )
+series = None  # there is no Taylor recurrence for acg_second_moment

@@ -62,9 +62,4 @@ def rhs(alpha, eta, A, V, beta, c, s, xp=np):
     return alpha_dot, eta_dot
 
 
-def series(order, *arrays):
-    """Raises ValueError: there is no Taylor recurrence for polynomial."""
-    raise ValueError(
-        "digits, backend: there is no Taylor recurrence for polynomial, "
-        "which digits and heyoka need; expected backend='numpy', without digits"
-    )
+series = None  # there is no Taylor recurrence for polynomial

@@ -59,7 +59,7 @@ class Multiprecision:
         with gmpy2_precision():
             try:
                 state = map(from_mpmath, self.layout.split(flat))
-                series = self.kernel.series(self.order, *state, *self.parameters, arithmetic)
+                series = self.kernel.recurrence()(self.order, *state, *self.parameters, arithmetic)
                 coefficients = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
             except ZeroDivisionError:
                 return None
@@ -80,7 +80,7 @@ class Doubles:
         with np.errstate(all="ignore"):
             try:
                 state = map(_doubles, self.layout.split(flat))
-                series = self.kernel.series(self.order, *state, *self.parameters, double_arithmetic)
+                series = self.kernel.recurrence()(self.order, *state, *self.parameters, double_arithmetic)
                 coefficients = _stack(series).astype(float)
             except (ArithmeticError, np.linalg.LinAlgError):
                 return None

@@ -70,7 +70,7 @@ class FixedPoint:
         with gmpy2_precision():
             try:
                 arrays = [*map(from_mpmath, self.layout.split(flat)), *self.parameters]
-                program, given = recorded(self.kernel.series, arrays)
+                program, given = recorded(self.kernel.recurrence(), arrays)
                 if program is not self.program:
                     self._read(program)
             except (ZeroDivisionError, NotRecurrent):

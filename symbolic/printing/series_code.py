@@ -52,7 +52,7 @@ def series_text(reduction: Reduction) -> str:
     whole = translate(reduction.state, reduction.parameters, reduction.definitions, reduction.equations)
     missing = sorted({node.op for node in reachable(whole.rates)} & set(WITHOUT_RECURRENCE))
     if missing:
-        return _refusal_text(missing[0])
+        return f"series = None  # there is no Taylor recurrence for {missing[0]}"
     real = real_system(reduction)
     system = translate(real.state, real.parameters, real.definitions, real.equations)
     lowering = Lowering(system)
@@ -103,19 +103,6 @@ def series_text(reduction: Reduction) -> str:
             *opening_lines(system, used, names, columns=system.parameters),
             *lines,
             f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
-        ]
-    )
-
-
-def _refusal_text(operation: str) -> str:
-    return "\n".join(
-        [
-            "def series(order, *arrays):",
-            f'    """Raises ValueError: there is no Taylor recurrence for {operation}."""',
-            "    raise ValueError(",
-            f'        "digits, backend: there is no Taylor recurrence for {operation}, "',
-            "        \"which digits and heyoka need; expected backend='numpy', without digits\"",
-            "    )",
         ]
     )
 

@@ -107,24 +107,63 @@ def test_bernoulli(run, L):
 
 
 def test_one_dimension_with_its_mean(run):
-    """A = 0, d = 1: sigma = s0/(1 - 2 b v s0 t), and mu' = v (1 + b sigma) mu + c."""
+    """sigma = E s0/(1 - b v s0 (E - 1)/a) with E = e^{2 a t}, and mu' = (a + v + v b sigma) mu + c."""
     integrated, allowed = run
-    s0, b, v, c, m0, time = "3/2", "1", "-2/3", "1/5", "1/2", "7/4"
-    s, w, source, mean, t = (number(x) for x in (s0, v, c, m0, time))
+    a, s0, b, v, c, m0, time = "1/4", "3/2", "1", "-2/3", "1/5", "1/2", "7/4"
+    rate, s, w, value, source, mean, t = (number(x) for x in (a, s0, v, v, c, m0, time))  # w = b v
 
-    def sigma(t):
-        return s / (1 - 2 * w * s * t)
+    def denominator(t):
+        return 1 - w * s * mpmath.expm1(2 * rate * t) / rate
 
     def growth(t):
-        """exp of the integral of v (1 + sigma) from 0 to t."""
-        return mpmath.exp(w * t) / mpmath.sqrt(1 - 2 * w * s * t)
+        """exp of the integral of a + v + v b sigma from 0 to t."""
+        return mpmath.exp((rate + value) * t) / mpmath.sqrt(denominator(t))
 
     integral, estimate = mpmath.quad(lambda u: source / growth(u), [0, t / 2, t], method="gauss-legendre", error=True)
     assert estimate < mpmath.mpf(10) ** -120
-    expected = [growth(t) * (mean + integral), sigma(t)]
-    parameters = {"A": [[0]], "B": [[b]], "V": [[v]], "b": [c]}
+    expected = [growth(t) * (mean + integral), mpmath.exp(2 * rate * t) * s / denominator(t)]
+    parameters = {"A": [[a]], "B": [[b]], "V": [[v]], "b": [c]}
     final = integrated("gaussian_moments", {"mu": [m0], "Sigma": [[s0]]}, (0, time), parameters)
     assert_close([final["mu"][0], final["Sigma"][0, 0]], expected, allowed)
+
+
+@pytest.mark.parametrize("L", [[["1", "0"], ["1/2", "1"]], [["1"], ["1/3"]]], ids=["rank 2", "rank 1"])
+def test_the_mean_with_a_source(run, L):
+    """A = 0, V = -I, B symmetric: mu' = -(I + Sigma B) mu + b.
+
+    With K = L^T B L and Sigma = L (I + 2 t K)^-1 L^T, G' = -Sigma B G has G = I + L f(K) L^T B, for any rank, where
+    1 + k f = (1 + 2 t k)^(-1/2); so mu = e^-t G (mu_0 + integral of e^u G(u)^-1 b), by variation of constants.
+    """
+    integrated, allowed = run
+    B, mean, source, time = [["1", "1/4"], ["1/4", "2"]], ["1/2", "-1/3"], ["1/5", "1"], "3/4"
+    score, root, t = matrix(B), matrix(L), number(time)
+    start, b = (mpmath.matrix([number(x) for x in vector]) for vector in (mean, source))
+    eigenvalues, vectors = mpmath.eigsy(root.T * score * root)
+
+    def conjugated(function):
+        """L function(K) L^T."""
+        return root * vectors * mpmath.diag([function(k) for k in eigenvalues]) * vectors.T * root.T
+
+    def flow(t):
+        return mpmath.eye(2) + conjugated(lambda k: (1 / mpmath.sqrt(1 + 2 * t * k) - 1) / k) * score
+
+    def integrand(u):
+        inverse = mpmath.eye(2) + conjugated(lambda k: (mpmath.sqrt(1 + 2 * u * k) - 1) / k) * score
+        return mpmath.exp(u) * inverse * b
+
+    # Split so that the nearest singularity, at u = -1/(2 k), is far from each part in terms of its length.
+    points = [number(x) for x in ("0", "1/12", "1/4", time)]
+    integrals, estimates = zip(
+        *(mpmath.quad(lambda u, i=i: integrand(u)[i], points, method="gauss-legendre", error=True) for i in range(2)),
+        strict=True,
+    )
+    assert max(estimates) < mpmath.mpf(10) ** -120
+    mu = mpmath.exp(-t) * flow(t) * (start + mpmath.matrix(integrals))
+    covariance = conjugated(lambda k: 1 / (1 + 2 * t * k))
+    parameters = {"A": [[0, 0], [0, 0]], "B": B, "V": [[-1, 0], [0, -1]], "b": source}
+    initial = {"mu": mean, "Sigma": (root * root.T).tolist()}
+    final = integrated("gaussian_moments", initial, (0, time), parameters)
+    assert_close([*final["mu"], *final["Sigma"].ravel()], [*mu, *covariance], allowed)
 
 
 def test_second_moment_in_one_dimension(run):

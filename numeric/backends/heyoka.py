@@ -1,7 +1,8 @@
 """Compiled: heyoka turns the equations into machine code, for one choice of shapes and all values of the parameters.
 
 What is compiled is the Taylor integrator (`numeric.integrators.heyoka_solver`), from the real expressions that
-`system` finds. The numbers are doubles, and on these `rhs` runs with NumPy.
+`system` finds, or one step for many members (`numeric.integrators.heyoka_batch`). The numbers are doubles, and on
+these `rhs` runs with NumPy.
 """
 
 from __future__ import annotations
@@ -55,6 +56,14 @@ def system(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[
     >>> system(growth, {"x": (), "r": ()})
     [(x0, (p0 * x0))]
     """
+    variables, (_, rates) = taylor_coefficients(kernel, shapes, 1)
+    return list(zip(variables, rates, strict=True))
+
+
+def taylor_coefficients(
+    kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], order: int
+) -> tuple[list[hy.expression], list[list[hy.expression]]]:
+    """The state variables, and the Taylor coefficients 0..order of all of them, as in `system`."""
     sizes = [_size(argument, shapes) for argument in kernel.state + kernel.parameters]
     if sum(sizes) > LARGEST:
         raise ValueError(
@@ -65,9 +74,10 @@ def system(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[
     variables = [hy.expression(f"x{i}") for i in range(count)]
     parameters = [hy.par[i] for i in range(sum(sizes) - count)]
     states = _arrays(kernel.state, shapes, variables)
-    lists = kernel.recurrence()(1, *states, *_arrays(kernel.parameters, shapes, parameters), _on_expressions)
-    rates = [entry for coefficients in lists for entry in np.ravel(coefficients[1])]
-    return [(x, _expression(rate)) for x, rate in zip(variables, rates, strict=True)]
+    lists = kernel.recurrence()(order, *states, *_arrays(kernel.parameters, shapes, parameters), _on_expressions)
+    return variables, [
+        [_expression(entry) for coefficients in lists for entry in np.ravel(coefficients[k])] for k in range(order + 1)
+    ]
 
 
 class _Expressions(np.ndarray):

@@ -1,8 +1,12 @@
-"""Many orbits at once, compiled: heyoka's Taylor method with one member in each lane of the processor's vectors.
+"""Many orbits at once, compiled: a step of Taylor's method is one function, which heyoka runs on arrays of members.
 
-Each lane has its own steps and parameters. A lane stops the others when its state is no longer finite, which is how a
-blow-up ends here. Members that did not reach the end for whatever reason are integrated by
-`numeric.integrators.vectorised`, which finds out what happened to them.
+The function takes a state and the time that is left, and returns the state after one step and the time left then. It
+is compiled from the kernel's own recurrence, runs on the processor's vectors and on all processors, and knows nothing
+of other members: each has its own steps, and none waits for another. Those that end are replaced in bulk. (heyoka's
+integrator for batches runs until the last of its few members arrives, which takes almost twice as many steps.)
+
+Members that did not reach the end for whatever reason are integrated by `numeric.integrators.vectorised`, which finds
+out what happened to them.
 """
 
 from __future__ import annotations
@@ -11,28 +15,39 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import reduce
 
 import heyoka as hy
 import numpy as np
 
-from numeric.backends.heyoka import system
+from numeric.backends.heyoka import system, taylor_coefficients
 from numeric.integrators.heyoka_solver import FEWEST_ULPS, needs_compact_mode
 from numeric.integrators.vectorised import End, Ends, Members, Run
+from numeric.kernel import Kernel
 
-#: Twice the width of the vectors: the processor overlaps two of them, and there are half as many calls.
+#: Twice the width of the vectors: the processor overlaps two of them.
 LANES = 2 * hy.recommended_simd_size()
 
-#: Members whose states and parameters are gathered at a time.
-TASK = 512 * LANES
+#: Doubles that the members under way take: states before and after a step, and parameters. They then fit into a cache
+#: of 1 or 2 MB. Measured best for scalar states, and flat near the optimum.
+POOL = 2**17
+
+#: New members enter when this part of the others has ended: each time costs as much as a few hundred steps.
+VACANT = 1 / 8
 
 #: Steps after which the other integrator takes over. Towards a blow-up some 300 are taken.
 MAX_STEPS = 2000
 
-#: So many compiled systems are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
+#: So many compiled steps are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
 KEPT = 16
 
-_idle: dict[tuple[object, ...], list[hy.taylor_adaptive_batch_dbl]] = {}
+#: States larger than this count as infinite.
+LARGEST_STATE = 1e300
+
+#: What is left of the time after a step that failed.
+FAILED = -1.0
+
+_idle: dict[tuple[object, ...], list[hy.cfunc_dbl]] = {}
 
 
 def ends_of_all(
@@ -45,19 +60,11 @@ def ends_of_all(
     count = field.count
     states = np.full((count, field.dim), np.nan), np.full((count, field.dim), np.nan)
     ends = Ends(np.full(count, end), *states, np.full(count, End.FINISHED, dtype=np.int8))
-    finished = np.zeros(count, dtype=bool)
-    tolerance = max(min(rtol, atol), sys.float_info.epsilon)
-
-    with _integrator(field, tolerance) as integrator:
-        # One thread: a second one waits for Python's lock between batches, and both together were measured slower.
-        for first in range(0, count, TASK):
-            members = np.arange(first, min(first + TASK, count))
-            task = Task(integrator, field, members, start, end, times)
-            finished[members] = task.run()
-            field.scale_unit_tokens(task.final)
-            for columns in task.record:
-                field.scale_unit_tokens(columns)
-            ends.state[members], record[members] = task.final.T, task.record.transpose(2, 0, 1)
+    with _compiled(field, max(min(rtol, atol), sys.float_info.epsilon)) as step:
+        finished = Pool(step, field, start, end, times, ends.state, record).run()
+    field.scale_unit_tokens(ends.state.T)
+    for k in range(len(times)):
+        field.scale_unit_tokens(record[:, k].T)
     rest = np.flatnonzero(~finished)
     if len(rest):
         own = np.full((len(rest), *record.shape[1:]), np.nan)
@@ -68,99 +75,145 @@ def ends_of_all(
 
 
 @contextmanager
-def _integrator(field: Members, tolerance: float) -> Iterator[hy.taylor_adaptive_batch_dbl]:
-    """A compiled integrator for nobody else's use."""
+def _compiled(field: Members, tolerance: float) -> Iterator[hy.cfunc_dbl]:
+    """A compiled step for nobody else's use: in compact mode it has memory of its own."""
     kernel, shapes = field.kernel, field.layout.shapes | field.parameter_layout.shapes
     key = (kernel.digest or kernel.series, tolerance, *shapes.values())
     try:
-        integrator = _idle[key].pop()
+        step = _idle[key].pop()
     except LookupError:
-        equations = system(kernel, shapes)
-        integrator = hy.taylor_adaptive_batch(
-            equations,
-            np.zeros((len(equations), LANES)),
-            tol=tolerance,
-            compact_mode=needs_compact_mode(equations),
-        )
+        step = _compile(kernel, shapes, tolerance)
     try:
-        yield integrator
+        yield step
     finally:
         if key not in _idle and len(_idle) >= KEPT:
             _idle.pop(next(iter(_idle)))
-        _idle.setdefault(key, []).append(integrator)
+        _idle.setdefault(key, []).append(step)
 
 
-class Task:
-    """Some members, batch after batch, on one integrator. `final` are their flat states as columns."""
+def _compile(kernel: Kernel, shapes: dict[str, tuple[int, ...]], tolerance: float) -> hy.cfunc_dbl:
+    """One step: (state, time left; parameters) -> (state, time left, or FAILED if the state is not finite).
+
+    Order and length of the step are those of Jorba and Zou (A software package for the numerical integration of ODEs
+    by means of high-order Taylor methods, Experimental Mathematics 14, 2005), which heyoka's integrators use too: the
+    last two terms estimate the radius of convergence rho, and a step is rho / e^2, with a safety factor. A shorter
+    time left makes the step end there exactly.
+    """
+    order = max(2, math.ceil(1 - math.log(tolerance) / 2))
+    variables, coefficients = taylor_coefficients(kernel, shapes, order)
+    left = hy.expression("left")
+    scale = _largest([hy.expression(1.0), *map(_size, variables)])
+    radii = [hy.exp(hy.log(scale / _largest(list(map(_size, coefficients[k])))) / float(k)) for k in (order - 1, order)]
+    # A member that failed stays where it is: what is left is negative then.
+    step = _largest([_smaller(_smaller(*radii) * math.exp(-2 - 0.7 / (order - 1)), left), hy.expression(0.0)])
+    state = [reduce(lambda value, term: value * step + term, terms[::-1]) for terms in zip(*coefficients, strict=True)]
+    finite = hy.lt(hy.sum(list(map(_size, state))), hy.expression(LARGEST_STATE))
+    return hy.cfunc(
+        [*state, hy.select(finite, left - step, hy.expression(FAILED))],
+        [*variables, left],
+        batch_size=LANES,
+        compact_mode=needs_compact_mode(system(kernel, shapes)),
+    )
+
+
+def _size(x: hy.expression) -> hy.expression:
+    return hy.select(hy.lt(x, 0.0), -x, x)
+
+
+def _smaller(a: hy.expression, b: hy.expression) -> hy.expression:
+    return hy.select(hy.lt(a, b), a, b)
+
+
+def _largest(values: list[hy.expression]) -> hy.expression:
+    return reduce(lambda a, b: hy.select(hy.gt(a, b), a, b), values)
+
+
+class Pool:
+    """The members under way, one in each column; `slot` says which. Their last row, what is left of the time, is
+    positive for those on their way, zero for those that arrived, and FAILED.
+
+    Columns come in multiples of LANES, so that all are computed alike; where members are too few for that, some are
+    there twice, which does no harm.
+    """
 
     def __init__(
         self,
-        integrator: hy.taylor_adaptive_batch_dbl,
+        step: hy.cfunc_dbl,
         field: Members,
-        members: np.ndarray,
         start: float,
         end: float,
         times: np.ndarray,
+        final: np.ndarray,
+        record: np.ndarray,
     ):
-        self.integrator, self.start, self.end, self.times = integrator, start, end, times
-        self.state, self.pars = integrator.state, integrator.pars
-        self.initial = field.initial(members)
-        self.parameters = field.flat_parameters(members)[: len(self.pars)]
-        self.final = np.full_like(self.initial, np.nan)
-        self.record = np.full((len(times), *self.initial.shape), np.nan)
-        self.grid = np.repeat(np.union1d([start], times)[:, None], LANES, axis=1)
+        self.step, self.field, self.span, self.final, self.record = step, field, end - start, final, record
+        self.outputs = np.append(end - times, -np.inf)  # what is left at the output times; then nothing is due
         self.shortest = FEWEST_ULPS * math.ulp(max(abs(start), abs(end)))
+        self.arrived = np.zeros(field.count, dtype=bool)
+        self.admitted = self.steps = 0
+        # All columns are vacant at first.
+        width = min(field.count, POOL // (2 * step.nvars + step.nparams))
+        self.slot = _whole_vectors(np.zeros(width, dtype=int))
+        self.now = np.full((step.nvars, len(self.slot)), FAILED)
+        self.after = np.empty_like(self.now)
+        self.parameters = np.empty((step.nparams, len(self.slot)))
+        self.since, self.due = np.zeros_like(self.slot), np.zeros_like(self.slot)
 
     def run(self) -> np.ndarray:
         """Integrate, and say who arrived."""
-        count = self.initial.shape[1]
-        arrived = np.ones(count, dtype=bool)
-        for first in range(0, count, LANES):
-            batch: Any = slice(first, first + LANES)  # much faster than an array of indices
-            if first + LANES <= count and self._propagate(batch, batch) is None:
-                continue
-            batch = np.arange(first, min(first + LANES, count))
-            arrived[batch] = False
-            while len(batch):
-                failed = self._propagate(batch, np.resize(batch, LANES))
-                if failed is None:
-                    arrived[batch] = True
-                    break
-                # Again without them, as they stopped the others.
-                batch = batch[~failed[: len(batch)]]
-        return arrived
+        while len(self.slot):
+            ended = np.flatnonzero(self.now[-1] <= 0)
+            if len(ended) >= VACANT * len(self.slot):
+                self._replace(ended)
+            self._advance()
+        return self.arrived
 
-    def _propagate(self, batch: Any, lanes: Any) -> np.ndarray | None:
-        """One batch; the lanes are its members, repeated where there are too few. Returns the lanes that failed."""
-        integrator = self.integrator
-        integrator.set_time(self.start)
-        self.state[:], self.pars[:] = self.initial[:, lanes], self.parameters[:, lanes]
-        if len(self.times):
-            output = integrator.propagate_grid(self.grid, max_steps=MAX_STEPS)[-1]
-            failed = _failed(integrator, self.shortest)
-            if failed is not None:
-                return failed
-        integrator.propagate_until(self.end, max_steps=MAX_STEPS)
-        failed = _failed(integrator, self.shortest)
-        if failed is None:
-            count = self.final[:, batch].shape[1]
-            self.final[:, batch] = self.state[:, :count]
-            if len(self.times):
-                self.record[:, :, batch] = output[-len(self.times) :, :, :count]
-        return failed
+    def _replace(self, ended: np.ndarray) -> None:
+        """Write down the final states of members that ended, and give their columns to others, or up."""
+        good = ended[self.now[-1, ended] == 0]
+        slots = self.slot[good]
+        # Of vacant columns at first, nobody's, none is good.
+        self.final[slots], self.arrived[slots] = self.now[:-1, good].T, True
+        members = np.arange(self.admitted, min(self.admitted + len(ended), self.field.count))
+        self.admitted += len(members)
+        columns = ended[: len(members)]
+        self.slot[columns], self.since[columns], self.due[columns] = members, self.steps, 0
+        self.now[:-1, columns], self.now[-1, columns] = self.field.initial(members), self.span
+        self.parameters[:, columns] = self.field.flat_parameters(members)[: len(self.parameters)]
+        if len(members) < len(ended):
+            which = _whole_vectors(np.flatnonzero(self.now[-1] > 0))
+            self.slot, self.since, self.due = self.slot[which], self.since[which], self.due[which]
+            self.now, self.parameters = self.now.take(which, axis=1), self.parameters.take(which, axis=1)
+            self.after = np.empty_like(self.now)
+
+    def _advance(self) -> None:
+        """One step of all members."""
+        self._apply(self.now, self.parameters, self.after)
+        self.steps += 1
+        left = self.after[-1]
+        # Steps that vanish may lead across a singularity.
+        hopeless = (self.now[-1] - left < self.shortest) | (self.steps - self.since >= MAX_STEPS)
+        left[hopeless & (left > 0)] = FAILED
+        if len(self.outputs) > 1:
+            self._record(left)
+        self.now, self.after = self.after, self.now
+
+    def _record(self, left: np.ndarray) -> None:
+        """The states at the output times within the last step: the same step, made shorter."""
+        while len(pending := np.flatnonzero((self.outputs[self.due] >= left) & (left >= 0))):
+            which = _whole_vectors(pending)
+            due = self.due[which]
+            inner = self.now.take(which, axis=1)
+            inner[-1] -= self.outputs[due]
+            found = np.empty_like(inner)
+            self._apply(inner, self.parameters.take(which, axis=1), found)
+            self.record[self.slot[which], due] = found[:-1].T
+            self.due[pending] += 1
+
+    def _apply(self, columns: np.ndarray, parameters: np.ndarray, out: np.ndarray) -> None:
+        self.step(columns, outputs=out, **({"pars": parameters} if len(parameters) else {}))
 
 
-def _failed(integrator: hy.taylor_adaptive_batch_dbl, shortest: float) -> np.ndarray | None:
-    """Which lanes stopped before the time asked for, or after steps so short that they may lead across a singularity.
-
-    None when all arrived. Lanes that were only stopped by others did not fail.
-    """
-    limit, stopped = hy.taylor_outcome.time_limit, hy.taylor_outcome.success
-    results = integrator.propagate_res
-    for outcome, least, _, _ in results:
-        if outcome != limit or not least > shortest:
-            break
-    else:
-        return None
-    failed = np.array([outcome not in (limit, stopped) or not least > shortest for outcome, least, _, _ in results])
-    return failed if failed.any() else np.ones_like(failed)
+def _whole_vectors(columns: np.ndarray) -> np.ndarray:
+    """Some columns, the first ones repeated until their number is a multiple of LANES."""
+    return np.resize(columns, math.ceil(len(columns) / LANES) * LANES)

@@ -403,7 +403,7 @@ def test_blow_up_with_heyoka(batches, t_eval):
 
 def test_heyoka_beyond_its_steps(batches, monkeypatch):
     monkeypatch.setattr(batches, "MAX_STEPS", 3)
-    monkeypatch.setattr(batches, "TASK", batches.LANES)
+    monkeypatch.setattr(batches, "POOL", 1)
     kernel, initial, parameters = case("ott_antonsen", (30,))
     ensemble = integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, 2), parameters)
     expected = integrate_ensemble(kernel, initial, (0, 2), parameters)

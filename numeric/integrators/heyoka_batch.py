@@ -15,7 +15,9 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 
 import heyoka as hy
 import numpy as np
@@ -28,9 +30,9 @@ from numeric.kernel import Kernel
 #: Twice the width of the vectors: the processor overlaps two of them.
 LANES = 2 * hy.recommended_simd_size()
 
-#: Doubles that the members under way take: states before and after a step, and parameters. They then fit into a cache
-#: of 1 or 2 MB. Measured best for scalar states, and flat near the optimum.
-POOL = 2**17
+#: Doubles that the members under way take: what steps start from and return, and parameters. These 2 MB are shared by
+#: the processors. Measured best for scalar states, and flat near the optimum.
+POOL = 2**18
 
 #: New members enter when this part of the others has ended: each time costs as much as a few hundred steps.
 VACANT = 1 / 8
@@ -47,7 +49,19 @@ LARGEST_STATE = 1e300
 #: What is left of the time after a step that failed.
 FAILED = -1.0
 
-_idle: dict[tuple[object, ...], list[hy.cfunc_dbl]] = {}
+
+@dataclass(frozen=True)
+class Compiled:
+    """What is compiled: a step, (state, time left; parameters) -> (state, time left or FAILED), and for times within
+    steps a polynomial, (Taylor coefficients 0, 1, ... of the state, time since the step began) -> state. The step then
+    returns these coefficients too.
+    """
+
+    step: hy.cfunc_dbl
+    polynomial: hy.cfunc_dbl | None
+
+
+_idle: dict[tuple[object, ...], list[Compiled]] = {}
 
 
 def ends_of_all(
@@ -60,8 +74,8 @@ def ends_of_all(
     count = field.count
     states = np.full((count, field.dim), np.nan), np.full((count, field.dim), np.nan)
     ends = Ends(np.full(count, end), *states, np.full(count, End.FINISHED, dtype=np.int8))
-    with _compiled(field, max(min(rtol, atol), sys.float_info.epsilon)) as step:
-        finished = Pool(step, field, start, end, times, ends.state, record).run()
+    with _compiled(field, max(min(rtol, atol), sys.float_info.epsilon), dense=len(times) > 0) as compiled:
+        finished = Pool(compiled, field, start, end, times, ends.state, record).run()
     field.scale_unit_tokens(ends.state.T)
     for k in range(len(times)):
         field.scale_unit_tokens(record[:, k].T)
@@ -75,29 +89,27 @@ def ends_of_all(
 
 
 @contextmanager
-def _compiled(field: Members, tolerance: float) -> Iterator[hy.cfunc_dbl]:
-    """A compiled step for nobody else's use: in compact mode it has memory of its own."""
+def _compiled(field: Members, tolerance: float, dense: bool) -> Iterator[Compiled]:
+    """Compiled code for nobody else's use: in compact mode it has memory of its own."""
     kernel, shapes = field.kernel, field.layout.shapes | field.parameter_layout.shapes
-    key = (kernel.digest or kernel.series, tolerance, *shapes.values())
+    key = (kernel.digest or kernel.series, tolerance, dense, *shapes.values())
     try:
-        step = _idle[key].pop()
+        compiled = _idle[key].pop()
     except LookupError:
-        step = _compile(kernel, shapes, tolerance)
+        compiled = _compile(kernel, shapes, tolerance, dense)
     try:
-        yield step
+        yield compiled
     finally:
         if key not in _idle and len(_idle) >= KEPT:
             _idle.pop(next(iter(_idle)))
-        _idle.setdefault(key, []).append(step)
+        _idle.setdefault(key, []).append(compiled)
 
 
-def _compile(kernel: Kernel, shapes: dict[str, tuple[int, ...]], tolerance: float) -> hy.cfunc_dbl:
-    """One step: (state, time left; parameters) -> (state, time left, or FAILED if the state is not finite).
-
-    Order and length of the step are those of Jorba and Zou (A software package for the numerical integration of ODEs
-    by means of high-order Taylor methods, Experimental Mathematics 14, 2005), which heyoka's integrators use too: the
-    last two terms estimate the radius of convergence rho, and a step is rho / e^2, with a safety factor. A shorter
-    time left makes the step end there exactly.
+def _compile(kernel: Kernel, shapes: dict[str, tuple[int, ...]], tolerance: float, dense: bool) -> Compiled:
+    """The order and the length of a step are those of Jorba and Zou (A software package for the numerical integration
+    of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005), as in heyoka's integrators: the
+    last two terms estimate the radius of convergence rho, and a step is rho / e^2, with a safety factor. It ends where
+    the time does. The state after it is checked to be finite.
     """
     order = max(2, math.ceil(1 - math.log(tolerance) / 2))
     variables, coefficients = taylor_coefficients(kernel, shapes, order)
@@ -106,14 +118,23 @@ def _compile(kernel: Kernel, shapes: dict[str, tuple[int, ...]], tolerance: floa
     radii = [hy.exp(hy.log(scale / _largest(list(map(_size, coefficients[k])))) / float(k)) for k in (order - 1, order)]
     # A member that failed stays where it is: what is left is negative then.
     step = _largest([_smaller(_smaller(*radii) * math.exp(-2 - 0.7 / (order - 1)), left), hy.expression(0.0)])
-    state = [reduce(lambda value, term: value * step + term, terms[::-1]) for terms in zip(*coefficients, strict=True)]
+    state = _sums(coefficients, step)
     finite = hy.lt(hy.sum(list(map(_size, state))), hy.expression(LARGEST_STATE))
-    return hy.cfunc(
-        [*state, hy.select(finite, left - step, hy.expression(FAILED))],
-        [*variables, left],
-        batch_size=LANES,
-        compact_mode=needs_compact_mode(system(kernel, shapes)),
+    rest = hy.select(finite, left - step, hy.expression(FAILED))
+    compact = needs_compact_mode(system(kernel, shapes))
+    if not dense:
+        return Compiled(hy.cfunc([*state, rest], [*variables, left], batch_size=LANES, compact_mode=compact), None)
+    terms = [[hy.expression(f"c{k}_{i}") for i in range(len(variables))] for k in range(order + 1)]
+    time = hy.expression("time")
+    return Compiled(
+        hy.cfunc([*state, rest, *chain(*coefficients)], [*variables, left], batch_size=LANES, compact_mode=compact),
+        hy.cfunc(_sums(terms, time), [*chain(*terms), time], batch_size=LANES, compact_mode=compact),
     )
+
+
+def _sums(coefficients: list[list[hy.expression]], time: hy.expression) -> list[hy.expression]:
+    """The Taylor polynomials, by Horner's rule."""
+    return [reduce(lambda value, term: value * time + term, terms[::-1]) for terms in zip(*coefficients, strict=True)]
 
 
 def _size(x: hy.expression) -> hy.expression:
@@ -138,7 +159,7 @@ class Pool:
 
     def __init__(
         self,
-        step: hy.cfunc_dbl,
+        compiled: Compiled,
         field: Members,
         start: float,
         end: float,
@@ -146,23 +167,25 @@ class Pool:
         final: np.ndarray,
         record: np.ndarray,
     ):
-        self.step, self.field, self.span, self.final, self.record = step, field, end - start, final, record
+        self.step, self.polynomial = compiled.step, compiled.polynomial
+        self.field, self.span, self.final, self.record = field, end - start, final, record
+        self.dim = field.dim  # the place of what is left among the rows of `now` and `after`
         self.outputs = np.append(end - times, -np.inf)  # what is left at the output times; then nothing is due
         self.shortest = FEWEST_ULPS * math.ulp(max(abs(start), abs(end)))
         self.arrived = np.zeros(field.count, dtype=bool)
         self.admitted = self.steps = 0
         # All columns are vacant at first.
-        width = min(field.count, POOL // (2 * step.nvars + step.nparams))
+        width = min(field.count, max(POOL // (2 * self.step.nouts + self.step.nparams), 1))
         self.slot = _whole_vectors(np.zeros(width, dtype=int))
-        self.now = np.full((step.nvars, len(self.slot)), FAILED)
+        self.now = np.full((self.step.nouts, len(self.slot)), FAILED)
         self.after = np.empty_like(self.now)
-        self.parameters = np.empty((step.nparams, len(self.slot)))
+        self.parameters = np.empty((self.step.nparams, len(self.slot)))
         self.since, self.due = np.zeros_like(self.slot), np.zeros_like(self.slot)
 
     def run(self) -> np.ndarray:
         """Integrate, and say who arrived."""
         while len(self.slot):
-            ended = np.flatnonzero(self.now[-1] <= 0)
+            ended = np.flatnonzero(self.now[self.dim] <= 0)
             if len(ended) >= VACANT * len(self.slot):
                 self._replace(ended)
             self._advance()
@@ -170,48 +193,52 @@ class Pool:
 
     def _replace(self, ended: np.ndarray) -> None:
         """Write down the final states of members that ended, and give their columns to others, or up."""
-        good = ended[self.now[-1, ended] == 0]
+        dim = self.dim
+        good = ended[self.now[dim, ended] == 0]
         slots = self.slot[good]
-        # Of vacant columns at first, nobody's, none is good.
-        self.final[slots], self.arrived[slots] = self.now[:-1, good].T, True
+        self.final[slots], self.arrived[slots] = self.now[:dim, good].T, True
         members = np.arange(self.admitted, min(self.admitted + len(ended), self.field.count))
         self.admitted += len(members)
         columns = ended[: len(members)]
         self.slot[columns], self.since[columns], self.due[columns] = members, self.steps, 0
-        self.now[:-1, columns], self.now[-1, columns] = self.field.initial(members), self.span
+        self.now[:dim, columns], self.now[dim, columns] = self.field.initial(members), self.span
         self.parameters[:, columns] = self.field.flat_parameters(members)[: len(self.parameters)]
         if len(members) < len(ended):
-            which = _whole_vectors(np.flatnonzero(self.now[-1] > 0))
+            which = _whole_vectors(np.flatnonzero(self.now[dim] > 0))
             self.slot, self.since, self.due = self.slot[which], self.since[which], self.due[which]
             self.now, self.parameters = self.now.take(which, axis=1), self.parameters.take(which, axis=1)
             self.after = np.empty_like(self.now)
 
     def _advance(self) -> None:
         """One step of all members."""
-        self._apply(self.now, self.parameters, self.after)
+        parameters = {"pars": self.parameters} if len(self.parameters) else {}
+        self.step(self.now[: self.dim + 1], outputs=self.after, **parameters)
         self.steps += 1
-        left = self.after[-1]
+        left, length = self.after[self.dim], self.now[self.dim] - self.after[self.dim]
         # Steps that vanish may lead across a singularity.
-        hopeless = (self.now[-1] - left < self.shortest) | (self.steps - self.since >= MAX_STEPS)
-        left[hopeless & (left > 0)] = FAILED
-        if len(self.outputs) > 1:
-            self._record(left)
+        left[(left > 0) & ((length < self.shortest) | (self.steps - self.since >= MAX_STEPS))] = FAILED
+        if self.polynomial is not None:
+            self._record(self.polynomial)
         self.now, self.after = self.after, self.now
 
-    def _record(self, left: np.ndarray) -> None:
-        """The states at the output times within the last step: the same step, made shorter."""
-        while len(pending := np.flatnonzero((self.outputs[self.due] >= left) & (left >= 0))):
-            which = _whole_vectors(pending)
-            due = self.due[which]
-            inner = self.now.take(which, axis=1)
-            inner[-1] -= self.outputs[due]
-            found = np.empty_like(inner)
-            self._apply(inner, self.parameters.take(which, axis=1), found)
-            self.record[self.slot[which], due] = found[:-1].T
-            self.due[pending] += 1
-
-    def _apply(self, columns: np.ndarray, parameters: np.ndarray, out: np.ndarray) -> None:
-        self.step(columns, outputs=out, **({"pars": parameters} if len(parameters) else {}))
+    def _record(self, polynomial: hy.cfunc_dbl) -> None:
+        """The states at the output times within the last step."""
+        series, before, left = self.after[self.dim + 1 :], self.now[self.dim], self.after[self.dim]
+        until = np.searchsorted(-self.outputs, -left, side="right")
+        counts = np.where(left >= 0, until - self.due, 0)
+        # Pairs of a column and a time, as many at a time as fit into the cache.
+        columns = np.repeat(np.arange(len(counts)), counts)
+        due = np.arange(len(columns)) + np.repeat(self.due - np.cumsum(counts) + counts, counts)
+        size = max(POOL // (polynomial.nvars + self.dim) // LANES, 1) * LANES
+        for first in range(0, len(columns), size):
+            pairs = _whole_vectors(np.arange(first, min(first + size, len(columns))))
+            column, output = columns[pairs], due[pairs]
+            inputs, found = np.empty((polynomial.nvars, len(pairs))), np.empty((self.dim, len(pairs)))
+            series.take(column, axis=1, out=inputs[:-1], mode="clip")  # other modes make a copy
+            inputs[-1] = before[column] - self.outputs[output]
+            polynomial(inputs, outputs=found)
+            self.record[self.slot[column], output] = found.T
+        self.due += counts
 
 
 def _whole_vectors(columns: np.ndarray) -> np.ndarray:

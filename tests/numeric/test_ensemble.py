@@ -408,3 +408,102 @@ def test_heyoka_beyond_its_steps(batches, monkeypatch):
     ensemble = integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, 2), parameters)
     expected = integrate_ensemble(kernel, initial, (0, 2), parameters)
     np.testing.assert_allclose(ensemble.final["R"], expected.final["R"], rtol=0, atol=CLOSE)
+
+
+@pytest.mark.parametrize("name", ["ott_antonsen", "gaussian_moments"])
+def test_heyoka_against_twenty_digits(batches, name):
+    kernel, initial, parameters = case(name, (3, 7))
+    times = [0.0, 0.7, 1.5]
+    ensemble = integrate_ensemble(load_kernel(name, "heyoka"), initial, (0, 1.5), parameters, t_eval=times)
+    for index in ((0, 0), (1, 3), (2, 6)):
+        own = [
+            {key: value[index] if np.ndim(value) else value for key, value in values.items()}
+            for values in (initial, parameters)
+        ]
+        exact = integrate(kernel, own[0], (0, 1.5), own[1], digits=20, t_eval=times)
+        assert ensemble.outcome(index) == Finished(1.5)
+        for key, final in exact.final.items():
+            np.testing.assert_allclose(ensemble.final[key][index], np.array(final, dtype=complex), rtol=0, atol=CLOSE)
+            np.testing.assert_allclose(ensemble[key][index], np.array(exact[key], dtype=complex), rtol=0, atol=CLOSE)
+
+
+@pytest.mark.parametrize("name", ["ott_antonsen", "watanabe_strogatz"])  # straight-line code, and compact
+def test_the_order_of_members_does_not_matter_to_heyoka(batches, name, monkeypatch):
+    """To the last bit: also when few are under way at a time, and without the others."""
+    count, times = 5 * batches.LANES + 3, np.linspace(0, 1.5, 100)
+    _, initial, parameters = case(name, (count,))
+    kernel, order = load_kernel(name, "heyoka"), np.random.default_rng(1).permutation(count)
+
+    def run(which):
+        own = [
+            {key: value[which] if np.ndim(value) else value for key, value in values.items()}
+            for values in (initial, parameters)
+        ]
+        ensemble = integrate_ensemble(kernel, own[0], (0, 1.5), own[1], t_eval=times)
+        assert ensemble.finished.all()
+        return [array for values in (ensemble.final, ensemble.states) for array in values.values()]
+
+    together = run(np.arange(count))
+    variants = [order, np.arange(7), [count - 1]]
+    for found, which in zip(map(run, variants), variants, strict=True):
+        for one, all_of_them in zip(found, together, strict=True):
+            np.testing.assert_array_equal(one, all_of_them[which])
+    monkeypatch.setattr(batches, "POOL", 1)
+    for one, all_of_them in zip(run(order), together, strict=True):
+        np.testing.assert_array_equal(one, all_of_them[order])
+
+
+def test_leading_axes_broadcast_with_heyoka(batches):
+    _, initial, parameters = case("ott_antonsen", (5, 1))
+    parameters["beta"] = np.linspace(0.5, 1.5, 7)
+    numpy, heyoka = (
+        integrate_ensemble(load_kernel("ott_antonsen", backend), initial, (-1, 1), parameters, t_eval=[-1, 0, 1])
+        for backend in ("numpy", "heyoka")
+    )
+    assert heyoka["R"].shape == (5, 7, 3) and heyoka.finished.shape == (5, 7)
+    np.testing.assert_allclose(heyoka["R"], numpy["R"], rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(heyoka.final["R"], numpy.final["R"], rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(heyoka["R"][..., -1], heyoka.final["R"], rtol=0, atol=1e-14)  # rounding of one step
+    np.testing.assert_array_equal(heyoka["R"][..., 0], np.broadcast_to(initial["R"], (5, 7)))
+
+
+def test_one_compilation_serves_a_sweep(batches, monkeypatch):
+    compiled, compile_step = [], batches._compile
+
+    def count(*arguments):
+        compiled.append(arguments)
+        return compile_step(*arguments)
+
+    monkeypatch.setattr(batches, "_compile", count)
+    monkeypatch.setattr(batches, "_idle", {})
+    for seed, size in enumerate((5, 40, 1)):
+        _, initial, parameters = case("ott_antonsen", (size,), seed)
+        for end in (0.5, 1.0):
+            integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, end), parameters)
+    assert len(compiled) == 1
+    # Times within steps need other code, and so does another tolerance.
+    integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, 1), parameters, t_eval=[0.5])
+    integrate_ensemble(load_kernel("ott_antonsen", "heyoka"), initial, (0, 1), parameters, rtol=1e-9, atol=1e-9)
+    assert len(compiled) == 3
+
+
+def test_equilibria_and_undefined_starts_with_heyoka(batches):
+    """x' = x log x stays at 1, where all Taylor coefficients vanish, and is undefined below 0."""
+
+    def series(order, x, arithmetic):
+        x, log, product = [x], [arithmetic.log(x)], []
+        for k in range(order + 1):
+            if k:
+                x.append(product[k - 1] / k)
+                inner = sum((j * log[j] * x[k - j] for j in range(1, k)), start=0 * x[0]) / k
+                log.append((x[k] - inner) / x[0])
+            product.append(arithmetic.convolve(x, log, k))
+        return (x,)
+
+    kernel = Kernel("x log x", "heyoka", "", (Argument("x", (), "real"),), (), lambda x: (x * np.log(x),), series)
+    ensemble = integrate_ensemble(kernel, {"x": [1.0, -1.0, 0.5, 2.0]}, (0, 1), {}, t_eval=[0.5])
+    assert ensemble.finished.tolist() == [True, False, True, True]
+    x = np.array([1.0, 0.5, 2.0])
+    np.testing.assert_allclose(ensemble.final["x"][[0, 2, 3]], x**np.e, rtol=CLOSE)  # log x grows like e^t
+    np.testing.assert_allclose(ensemble["x"][[0, 2, 3], 0], x ** np.exp(0.5), rtol=CLOSE)
+    assert "not finite at the initial state" in str(ensemble.outcome(1))

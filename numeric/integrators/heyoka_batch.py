@@ -34,7 +34,7 @@ LANES = 2 * hy.recommended_simd_size()
 #: the processors. Measured best for scalar states, and flat near the optimum.
 POOL = 2**18
 
-#: New members enter when this part of the others has ended: each time costs as much as a few hundred steps.
+#: New members enter when this part of the others has ended, as gathering their values costs the most when they are few.
 VACANT = 1 / 8
 
 #: Steps after which the other integrator takes over. Towards a blow-up some 300 are taken.
@@ -150,8 +150,8 @@ def _largest(values: list[hy.expression]) -> hy.expression:
 
 
 class Pool:
-    """The members under way, one in each column; `slot` says which. Their last row, what is left of the time, is
-    positive for those on their way, zero for those that arrived, and FAILED.
+    """The members under way, one in each column; `slot` says which. Below their states, in row `dim`, is what is left
+    of the time: positive on the way, zero for members that arrived, and FAILED for those that do not.
 
     Columns come in multiples of LANES, so that all are computed alike; where members are too few for that, some are
     there twice, which does no harm.
@@ -169,7 +169,7 @@ class Pool:
     ):
         self.step, self.polynomial = compiled.step, compiled.polynomial
         self.field, self.span, self.final, self.record = field, end - start, final, record
-        self.dim = field.dim  # the place of what is left among the rows of `now` and `after`
+        self.dim = field.dim
         self.outputs = np.append(end - times, -np.inf)  # what is left at the output times; then nothing is due
         self.shortest = FEWEST_ULPS * math.ulp(max(abs(start), abs(end)))
         self.arrived = np.zeros(field.count, dtype=bool)
@@ -184,11 +184,12 @@ class Pool:
 
     def run(self) -> np.ndarray:
         """Integrate, and say who arrived."""
+        self._replace(np.arange(len(self.slot)))
         while len(self.slot):
+            self._advance()
             ended = np.flatnonzero(self.now[self.dim] <= 0)
             if len(ended) >= VACANT * len(self.slot):
                 self._replace(ended)
-            self._advance()
         return self.arrived
 
     def _replace(self, ended: np.ndarray) -> None:

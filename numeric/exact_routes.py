@@ -132,17 +132,18 @@ class MovedTokens(Piece):
     """A step of the group element, as the tokens that it moves; they are computed when they are asked for."""
 
     def __init__(self, step: Piece, tokens: np.ndarray, layout: Layout, route: Route):
-        def moved(flat: np.ndarray) -> np.ndarray:
-            return act(route.matrix(layout.unflatten(flat)), tokens).ravel()
+        self.start, self.end = step.start, step.end
+        self._step, self._tokens, self._layout, self._route = step, tokens, layout, route
 
-        # Past the frozen attributes of Piece, and without its `final`.
-        vars(self).update(
-            start=step.start, end=step.end, evaluate=lambda t: moved(step.evaluate(t)), _last=lambda: moved(step.final)
-        )
+    def _moved(self, flat: np.ndarray) -> np.ndarray:
+        return act(self._route.matrix(self._layout.unflatten(flat)), self._tokens).ravel()
+
+    def evaluate(self, time: float) -> np.ndarray:
+        return self._moved(self._step.evaluate(time))
 
     @cached_property
-    def final(self) -> np.ndarray:
-        return vars(self)["_last"]()
+    def final(self) -> np.ndarray:  # type: ignore[override]
+        return self._moved(self._step.final)
 
 
 def act(matrix: np.ndarray, tokens: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from numeric.layout import Layout
 from numeric.outcome import Outcome
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Piece:
     """The solution on [start, end]: `evaluate` gives the flat state at any time there, `final` that at the end."""
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -24,6 +22,7 @@ import numpy as np
 
 from numeric.backends.heyoka import system, taylor_coefficients
 from numeric.integrators.heyoka_solver import FEWEST_ULPS, needs_compact_mode
+from numeric.integrators.idle import Idle
 from numeric.integrators.vectorised import End, Ends, Members, Run
 from numeric.kernel import Kernel
 
@@ -39,9 +38,6 @@ VACANT = 1 / 8
 
 #: Steps after which the other integrator takes over. Towards a blow-up some 300 are taken.
 MAX_STEPS = 2000
-
-#: So many compiled steps are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
-KEPT = 16
 
 #: States larger than this count as infinite.
 LARGEST_STATE = 1e300
@@ -61,7 +57,9 @@ class Compiled:
     polynomial: hy.cfunc_dbl | None
 
 
-_idle: dict[tuple[object, ...], list[Compiled]] = {}
+#: Compiled steps, each for one kernel, shapes and tolerance. In compact mode they have memory of their own, which two
+#: threads must not share.
+idle: Idle[Compiled] = Idle(kept=16)
 
 
 def ends_of_all(
@@ -74,7 +72,10 @@ def ends_of_all(
     count = field.count
     states = np.full((count, field.dim), np.nan), np.full((count, field.dim), np.nan)
     ends = Ends(np.full(count, end), *states, np.full(count, End.FINISHED, dtype=np.int8))
-    with _compiled(field, max(min(rtol, atol), sys.float_info.epsilon), dense=len(times) > 0) as compiled:
+    kernel, shapes = field.kernel, field.layout.shapes | field.parameter_layout.shapes
+    tolerance, dense = max(min(rtol, atol), sys.float_info.epsilon), len(times) > 0
+    key = (kernel.digest or kernel.series, tolerance, dense, *shapes.values())
+    with idle.borrowed(key, lambda: _compile(kernel, shapes, tolerance, dense)) as compiled:
         finished = Pool(compiled, field, start, end, times, ends.state, record).run()
     field.scale_unit_tokens(ends.state.T)
     for k in range(len(times)):
@@ -86,23 +87,6 @@ def ends_of_all(
         ends.time[rest], ends.reason[rest], record[rest] = others.time, others.reason, own
         ends.state[rest], ends.rate[rest] = others.state, others.rate
     return ends
-
-
-@contextmanager
-def _compiled(field: Members, tolerance: float, dense: bool) -> Iterator[Compiled]:
-    """Compiled code for nobody else's use: in compact mode it has memory of its own."""
-    kernel, shapes = field.kernel, field.layout.shapes | field.parameter_layout.shapes
-    key = (kernel.digest or kernel.series, tolerance, dense, *shapes.values())
-    try:
-        compiled = _idle[key].pop()
-    except LookupError:
-        compiled = _compile(kernel, shapes, tolerance, dense)
-    try:
-        yield compiled
-    finally:
-        if key not in _idle and len(_idle) >= KEPT:
-            _idle.pop(next(iter(_idle)))
-        _idle.setdefault(key, []).append(compiled)
 
 
 def _compile(kernel: Kernel, shapes: dict[str, tuple[int, ...]], tolerance: float, dense: bool) -> Compiled:

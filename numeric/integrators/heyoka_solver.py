@@ -26,6 +26,7 @@ import numpy as np
 
 from numeric.backends.heyoka import system
 from numeric.integrators.events import follow
+from numeric.integrators.idle import Idle
 from numeric.integrators.scipy_solver import MAX_STEPS
 from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
 from numeric.kernel import Kernel
@@ -33,8 +34,8 @@ from numeric.layout import Layout, flatten
 from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
-#: So many compiled systems are kept, each for one kernel, shapes and tolerance; the one compiled first goes first.
-KEPT = 64
+#: Compiled integrators, each for one kernel, shapes and tolerance.
+idle: Idle[Any] = Idle(kept=64)
 
 #: Equations longer than this, in terms as heyoka counts them when they are written out, are compiled in its compact
 #: mode. Straight-line code would run twice as fast, but take seconds to compile. Moments in dimension 3 are shorter.
@@ -43,13 +44,7 @@ COMPACT_FROM = 4000
 #: Steps this short against the time, in units in its last place, lead nowhere.
 FEWEST_ULPS = 4
 
-Key = tuple[Any, ...]
-
 Equations = Sequence[tuple[hy.expression, hy.expression]]
-
-#: Integrators that nobody is using. One is taken out while it runs, so that neither threads nor an event function that
-#: integrates the same kernel disturb it.
-_idle: dict[Key, list[Any]] = {}
 
 
 @dataclass(eq=False)
@@ -72,21 +67,13 @@ class Problem:
         identity = self.kernel.digest or self.kernel.series  # equations typed by hand have no digest
         shapes = {name: value.shape for name, value in self.parameters.items()}
         key = (identity, tolerance, *self.layout.shapes.values(), *shapes.values())
-        try:
-            integrator = _idle[key].pop()
-        except LookupError:
-            integrator = _compile(self.kernel, self.layout.shapes | shapes, tolerance)
-        try:
+        with idle.borrowed(key, lambda: _compile(self.kernel, self.layout.shapes | shapes, tolerance)) as integrator:
             integrator.time = self.start
             integrator.state[:] = self.initial
             values = integrator.pars  # up to the last one that occurs
             if len(values):
                 values[:] = flatten(self.kernel.parameters, self.parameters)[: len(values)]
             yield integrator
-        finally:
-            if key not in _idle and len(_idle) >= KEPT:
-                _idle.pop(next(iter(_idle)))
-            _idle.setdefault(key, []).append(integrator)
 
 
 def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numeric import ensemble as ensemble_module
 from numeric import integrate, integrate_ensemble, load_kernel
 from numeric.integrators import vectorised
+from numeric.integrators.idle import Idle
 from numeric.kernel import Argument, Kernel
 from numeric.outcome import BlewUp, Finished, StepLimit
 
@@ -475,7 +476,7 @@ def test_one_compilation_serves_a_sweep(batches, monkeypatch):
         return compile_step(*arguments)
 
     monkeypatch.setattr(batches, "_compile", count)
-    monkeypatch.setattr(batches, "_idle", {})
+    monkeypatch.setattr(batches, "idle", Idle(kept=16))
     for seed, size in enumerate((5, 40, 1)):
         _, initial, parameters = case("ott_antonsen", (size,), seed)
         for end in (0.5, 1.0):

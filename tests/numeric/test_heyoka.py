@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from numeric import integrate, load_kernel
+from numeric.integrators.idle import Idle
 from numeric.layout import Layout
 from numeric.outcome import BlewUp, Finished, StepLimit, StoppedByEvent
 from symbolic import canonical_reductions
@@ -80,8 +81,8 @@ def compiled(kernels):
 
 @pytest.fixture
 def empty_cache(monkeypatch):
-    monkeypatch.setattr(heyoka_solver, "_idle", {})
-    return heyoka_solver._idle
+    monkeypatch.setattr(heyoka_solver, "idle", Idle(kept=64))
+    return heyoka_solver.idle.codes
 
 
 def moments(sigma, b, backend="heyoka", **options):
@@ -216,7 +217,7 @@ def test_a_sweep_compiles_once(empty_cache):
 
 
 def test_the_cache_is_bounded(empty_cache, monkeypatch):
-    monkeypatch.setattr(heyoka_solver, "KEPT", 2)
+    monkeypatch.setattr(heyoka_solver.idle, "kept", 2)
     for exponent in range(6, 10):
         orbit(rtol=10.0**-exponent, atol=10.0**-exponent)
     assert len(empty_cache) == 2

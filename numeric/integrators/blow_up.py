@@ -55,7 +55,7 @@ class Approach:
             return None
         passed = time - self.start
         radius = power_of_two(fit.log2_radius)
-        coefficients = to_mpmath(np.array(expansion.components(fit.log2_radius), dtype=object).T)
+        coefficients = to_mpmath(np.array(expansion.polynomials(fit.log2_radius).coefficients, dtype=object).T)
         if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
             self.estimates.clear()
             return None

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, repeat
+from operator import mul
 from typing import Any
 
 import gmpy2
 import mpmath
 import numpy as np
 
-from numeric.backends.gmpy2 import arithmetic, from_mpmath, to_mpmath
+from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
 from numeric.backends.numpy import arithmetic as double_arithmetic
 from numeric.integrators.majorant import log2_size
 from numeric.kernel import Kernel
@@ -25,17 +28,64 @@ from numeric.layout import Layout, real_arrays
 LOG2_RANGE = 500
 
 
+class Polynomials:
+    """Polynomials in the time since the expansion; `coefficients` are gmpy2's numbers, a list for each polynomial."""
+
+    def __init__(self, coefficients: list[list[Any]]):
+        self.coefficients = coefficients
+
+    def __call__(self, h: Any) -> np.ndarray:
+        """The values after a time h, as mpmath's numbers."""
+        return _values(self.coefficients, h)
+
+    def derivatives(self, h: Any) -> np.ndarray:
+        with gmpy2_precision():
+            return _values([[k * c for k, c in enumerate(series)][1:] for series in self.coefficients], h)
+
+    @property
+    def are_constant(self) -> list[bool]:
+        return [not any(series[1:]) for series in self.coefficients]
+
+
+def _values(coefficients: Sequence[Sequence[Any]], h: Any) -> np.ndarray:
+    with gmpy2_precision():
+        monomials = list(accumulate(repeat(from_mpmath(h), len(coefficients[0]) - 1), mul, initial=gmpy2.mpfr(1)))
+        return to_mpmath(np.array([dot(series, monomials) for series in coefficients], dtype=object))
+
+
+class DoublePolynomials(Polynomials):
+    """Polynomials in double precision: column k of `matrix` has the coefficients of order k, times 2^(k unit)."""
+
+    def __init__(self, matrix: np.ndarray, unit: int = 0):
+        self.matrix, self.unit = matrix, unit
+        self.orders = np.arange(matrix.shape[1])
+
+    @cached_property
+    def coefficients(self) -> list[list[Any]]:  # type: ignore[override]
+        with gmpy2_precision():
+            return from_mpmath(np.ldexp(self.matrix, -self.unit * self.orders).astype(object)).tolist()
+
+    def __call__(self, h: Any) -> np.ndarray:
+        # Neither h^k nor the coefficients need be doubles.
+        mantissa, exponent = mpmath.frexp(h)
+        terms = np.ldexp(self.matrix, (int(exponent) - self.unit) * self.orders)
+        return np.array([mpmath.mpf(x) for x in (terms @ float(mantissa) ** self.orders).tolist()], dtype=object)
+
+    @property
+    def are_constant(self) -> list[bool]:
+        return [not any(row) for row in self.matrix[:, 1:].tolist()]
+
+
 @dataclass(frozen=True)
 class Expansion:
     """The solution through one state.
 
-    `sizes` are the base 2 logarithms of the largest coefficient of each order; `components(log2_step)` the
-    coefficients of each entry of the flat state, gmpy2's numbers or doubles, as precise as the terms of the series
-    need to be on steps up to 2^log2_step.
+    `sizes` are the base 2 logarithms of the largest coefficient of each order; `polynomials(log2_step)` the entries of
+    the flat state, as precise as the terms of the series need to be on steps up to 2^log2_step.
     """
 
     sizes: list[float]
-    components: Callable[[float], list[list[Any]]]
+    polynomials: Callable[[float], Polynomials]
 
 
 #: From a flat state to the expansion there, or None where this way of computing it does not serve.
@@ -66,7 +116,7 @@ class Multiprecision:
             if not all(map(gmpy2.is_finite, coefficients[-1])):
                 return None
             sizes = [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
-            return Expansion(sizes, lambda log2_step: coefficients.T.tolist())
+            return Expansion(sizes, lambda log2_step: Polynomials(coefficients.T.tolist()))
 
 
 class Doubles:
@@ -90,7 +140,7 @@ class Doubles:
         sizes = [math.log2(size) if size else -math.inf for size in largest]
         if not all(abs(size) < LOG2_RANGE for size in sizes if size > -math.inf):
             return None
-        return Expansion(sizes, lambda log2_step: coefficients.T.tolist())
+        return Expansion(sizes, lambda log2_step: DoublePolynomials(coefficients.T))
 
 
 def _doubles(value: Any) -> Any:

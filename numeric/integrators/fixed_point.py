@@ -13,30 +13,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
 from operator import mul
 from typing import Any
 
 import gmpy2
+import mpmath
 import numpy as np
 
 from numeric.backends.gmpy2 import from_mpmath
-from numeric.integrators.expansion import LOG2_RANGE, Expand, Expansion, gmpy2_precision
-from numeric.integrators.machine import BITS, exponents, run_doubles, run_integers
-from numeric.integrators.recurrence import CONVOLVE, SUM, NotRecurrent, Program, recorded
+from numeric.integrators.expansion import (
+    LOG2_RANGE,
+    DoublePolynomials,
+    Expand,
+    Expansion,
+    Polynomials,
+    gmpy2_precision,
+)
+from numeric.integrators.machine import BITS, HEADROOM, evaluate, exponents, run_doubles, run_integers
+from numeric.integrators.program import CONVOLVE, PLAIN, Program, Term
+from numeric.integrators.recurrence import NotRecurrent, recorded
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 
 #: Bits by which terms of the series may exceed the state.
 TERM_BITS_PER_BIT = 1 / 10
 
-#: Bits at the upper end of a number for its sign, and for what double precision misjudged.
-HEADROOM = 4
-
 #: No more memory than this for the digits of all coefficients, in bytes.
 MEMORY = 1 << 28
 
 #: A sum of this many products of two digits fits into 128 bits.
-LARGEST_SUM = 1 << 14
+LARGEST_SUM = 1 << 16
 
 #: The exponent of zero.
 NOTHING = -(1 << 30)
@@ -58,7 +66,7 @@ class FixedPoint:
         self.places = math.ceil((bits * (1 + TERM_BITS_PER_BIT) + HEADROOM) / BITS)
         self.point = self.places * BITS - HEADROOM
         self.unit = 0
-        self.program: Program | None = None
+        self.code: _Code | None = None
         orders = range(1, order + 1)
         self.table_exponents = np.array([order.bit_length(), 1])
         self.table = np.zeros((2, self.places, order + 1), np.int64)
@@ -70,60 +78,47 @@ class FixedPoint:
         with gmpy2_precision():
             try:
                 arrays = [*map(from_mpmath, self.layout.split(flat)), *self.parameters]
-                program, given = recorded(self.kernel.recurrence(), arrays)
-                if program is not self.program:
-                    self._read(program)
+                program, initial, entries = recorded(self.kernel.recurrence(), arrays)
+                # Entries for constants mostly come from the parameters alone.
+                if self.code is None or self.code.program is not program or self.code.entries != entries:
+                    self.code = _Code(program, entries, self.places)
             except (ZeroDivisionError, NotRecurrent):
                 return None
-            assert self.program is not None
-            if self.program.sequences * self.places * self.order * 8 > MEMORY:
+            code = self.code
+            if program.sequences * self.places * self.order * 8 > MEMORY or self.places * self.order > LARGEST_SUM:
                 return None
-            if self.places * self.order > LARGEST_SUM:
+            doubles = np.array([*map(float, initial)])
+            if not (code.fits_doubles and _fit_doubles(doubles, initial)):
                 return None
-            initial = [given[entry] for entry in self.program.initial.values()]
-            constants = [_constant(given, key) for key in self.program.constants]
-            doubles = np.array([*map(float, initial), *map(float, constants)])
-            if not _in_range(doubles) or np.count_nonzero(doubles) != sum(map(bool, (*initial, *constants))):
-                return None
-            values = self._in_doubles(doubles[: len(initial)], doubles[len(initial) :])
+            values = self._in_doubles(code, doubles)
         if values is None:
             return None
-        unit = self.unit
-        largest = np.abs(values[self.program.states]).max(axis=0).tolist()
+        unit, states = self.unit, values[program.states]
+        largest = np.abs(states).max(axis=0).tolist()
         sizes = [math.log2(size) - k * unit if size else -math.inf for k, size in enumerate(largest)]
 
-        def components(log2_step: float) -> list[list[Any]]:
+        def polynomials(log2_step: float) -> Polynomials:
             if self.precise is None:
-                return np.ldexp(values[program.states], -unit * np.arange(self.order + 1)).tolist()
+                return DoublePolynomials(states, unit)
             with gmpy2_precision():
-                found = self._in_integers(initial, constants, values, math.ceil(log2_step))
+                found = self._in_integers(code, initial, values, math.ceil(log2_step))
             if found is None:
                 expansion = self.precise(flat)
                 assert expansion is not None
-                return expansion.components(log2_step)
+                return expansion.polynomials(log2_step)
             return found
 
-        return Expansion(sizes, components)
+        return Expansion(sizes, polynomials)
 
-    def _read(self, program: Program) -> None:
-        self.program = program
-        self.rows = np.array(program.rows, dtype=np.int64).reshape(-1, 9)
-        code, _, _, i, _, _, j, _, d = self.rows.T
-        #: The powers of the unit of time by which the two terms of an instruction lag behind its result.
-        self.lag_a = np.where(code == SUM, i, 0)
-        self.lag_b = np.where(code == CONVOLVE, d - i - j, j)
-
-    def _in_doubles(self, initial: np.ndarray, constants: np.ndarray) -> np.ndarray | None:
+    def _in_doubles(self, code: _Code, initial: np.ndarray) -> np.ndarray | None:
         """The coefficients times powers of the unit of time, which is adapted to the radius of convergence."""
-        assert self.program is not None
-        values = np.zeros((self.program.sequences, self.order + 1))
+        values = np.zeros((code.program.sequences, self.order + 1))
         for _ in range(CORRECTIONS):
             values[:] = 0
-            values[list(self.program.initial), 0] = initial
-            scales = [np.ldexp(1.0, self.unit * lag) for lag in (self.lag_a, self.lag_b)]
-            run_doubles(self.rows, *scales, constants, values, self.order)
+            values[code.starts, 0] = initial
+            run_doubles(*code.sums, np.ldexp(1.0, self.unit * code.lags), code.doubles, values, self.order)
             with np.errstate(divide="ignore"):
-                sizes = np.log2(np.abs(values[self.program.states]).max(axis=0))
+                sizes = np.log2(np.abs(values[code.program.states]).max(axis=0))
             seen = np.flatnonzero(np.isfinite(sizes[1:])) + 1
             if np.isfinite(values).all():
                 if len(seen) < 2:
@@ -140,51 +135,77 @@ class FixedPoint:
         return None
 
     def _in_integers(
-        self, initial: Sequence[Any], constants: Sequence[Any], values: np.ndarray, step: int
-    ) -> list[list[Any]] | None:
-        """The coefficients of the state, precise on steps up to 2^step; None when some numbers do not fit."""
-        assert self.program is not None
+        self, code: _Code, initial: Sequence[Any], values: np.ndarray, step: int
+    ) -> FixedPointPolynomials | None:
+        """The entries of the state, precise on steps up to 2^step; None when some numbers do not fit."""
+        states = code.program.states
         sizes = np.frexp(values)[1] + np.arange(self.order + 1) * (step - self.unit)
         sizes = np.where(values == 0, NOTHING, sizes).max(axis=1).astype(np.int64)
-        sizes[self.program.states] = sizes[self.program.states].max()  # errors count relative to the whole state
-        steps = [step * lag for lag in (self.lag_a, self.lag_b)]
-        constant_exponents = np.array([_exponent(c) for c in constants], dtype=np.int64)
-        found, shift_a, shift_b = exponents(self.rows, *steps, constant_exponents, self.table_exponents, sizes)
-        shift_b = np.where(self.rows[:, 0] == SUM, shift_b, shift_b + self.point)
-        room = self.point - self.bits
-        if found[self.program.states].max() > np.frexp(np.abs(values[self.program.states, 0]).max())[1] + room:
+        sizes[states] = sizes[states].max()  # errors count relative to the whole state
+        found, shifts = exponents(*code.sums, step * code.lags, code.exponents, self.table_exponents, sizes)
+        scale = int(found[states].max())
+        if scale > np.frexp(np.abs(values[states, 0]).max())[1] + self.point - self.bits:
             return None  # terms so large that their rounding counts
-        digits = np.zeros((self.program.sequences, self.places, self.order + 1), np.int64)
-        starts = list(self.program.initial)
-        digits[starts, :, 0] = self._fixed(initial, found[starts])
+        shifts[code.is_product] -= self.point
+        digits = np.zeros((code.program.sequences, self.places, self.order + 1), np.int64)
+        digits[code.starts, :, 0] = _fixed(initial, found[code.starts], self.places)
         ends = (digits[:, :, 0] != 0).astype(np.int64)
-        fixed = self._fixed(constants, constant_exponents)[:, :, None]
-        if not run_integers(self.rows, shift_a, shift_b, fixed, self.table, digits, ends, self.order):
+        if not run_integers(*code.sums, shifts, code.digits, self.table, digits, ends, self.order):
             return None
-        scales = {
-            e: [_scaled(1, e - self.point - k * step) for k in range(self.order + 1)]
-            for e in set(found[self.program.states].tolist())
-        }
-        return [
-            list(map(mul, map(gmpy2.mpfr, _numbers(digits[x])), scales[int(found[x])])) for x in self.program.states
-        ]
+        return FixedPointPolynomials(digits[states], ends[states], scale - self.point, step)
 
-    def _fixed(self, numbers: Sequence[Any], scales: np.ndarray) -> np.ndarray:
-        shifts = [self.point - int(scale) if number else 0 for number, scale in zip(numbers, scales, strict=True)]
-        wholes = [int(gmpy2.rint(_scaled(number, shift))) for number, shift in zip(numbers, shifts, strict=True)]
-        return _digits(wholes, self.places)
+
+class _Code:
+    """A program in arrays, as compiled code reads it, and its constants in all forms in which they are used."""
+
+    def __init__(self, program: Program, entries: list[Any], places: int):
+        self.program, self.entries = program, entries
+        self.starts = list(program.initial)
+        outs, sums = zip(*program.instructions, strict=True)
+        terms = np.array([term for terms in sums for term in terms], dtype=np.int64).reshape(-1, len(Term._fields))
+        self.sums = np.array(outs), np.array([0, *accumulate(map(len, sums))]), terms
+        kind, _, _, j, _, i, d = terms.T
+        self.is_product = kind != PLAIN
+        #: The powers of the unit of time by which terms lag behind their sums.
+        self.lags = np.where(kind == CONVOLVE, d - i - j, j)
+        constants = program.constants.values(entries)
+        self.doubles = np.array([*map(float, constants)])
+        self.fits_doubles = _fit_doubles(self.doubles, constants)
+        self.exponents = np.array([_exponent(c) for c in constants], dtype=np.int64)
+        self.digits = _fixed(constants, self.exponents, places)[:, :, None]
+
+
+class FixedPointPolynomials(Polynomials):
+    """Polynomials from fixed-point terms: those of order k are digits[x, :, k] 2^exponent on a step 2^step."""
+
+    def __init__(self, digits: np.ndarray, ends: np.ndarray, exponent: int, step: int):
+        self.digits, self.ends, self.exponent, self.step = digits, ends, exponent, step
+
+    def __call__(self, h: Any) -> np.ndarray:
+        places = self.digits.shape[1]
+        point = places * BITS - HEADROOM - 1
+        tau = _digits([int(mpmath.nint(mpmath.ldexp(h, point - self.step)))], places).T
+        sums, fit = evaluate(self.digits, self.ends, tau)
+        if not fit:
+            return super().__call__(h)
+        numbers = (mpmath.libmp.from_man_exp(number, self.exponent) for number in _numbers(sums.T))
+        return np.array([mpmath.mp.make_mpf(number) for number in numbers], dtype=object)
+
+    @cached_property
+    def coefficients(self) -> list[list[Any]]:  # type: ignore[override]
+        with gmpy2_precision():
+            scales = [_scaled(1, self.exponent - k * self.step) for k in range(self.digits.shape[2])]
+            return [list(map(mul, map(gmpy2.mpfr, _numbers(digits)), scales)) for digits in self.digits]
+
+
+def _fit_doubles(doubles: np.ndarray, numbers: Sequence[Any]) -> bool:
+    return _in_range(doubles) and np.count_nonzero(doubles) == sum(map(bool, numbers))
 
 
 def _in_range(values: np.ndarray) -> bool:
     """Whether no number is so large or small that products of two might leave the range of doubles."""
     sizes = np.abs(values[values != 0])
     return not sizes.size or bool(sizes.min() > 2.0**-LOG2_RANGE and sizes.max() < 2.0**LOG2_RANGE)
-
-
-def _constant(given: Sequence[Any], key: tuple[tuple[str, Any], bool]) -> Any:
-    (kind, number), is_reciprocal = key
-    value = gmpy2.mpfr(given[number] if kind == "entry" else number)
-    return 1 / value if is_reciprocal else value
 
 
 def _exponent(number: Any) -> int:
@@ -195,6 +216,13 @@ def _exponent(number: Any) -> int:
 def _scaled(number: Any, exponent: int) -> Any:
     number = gmpy2.mpfr(number)
     return gmpy2.mul_2exp(number, exponent) if exponent >= 0 else gmpy2.div_2exp(number, -exponent)
+
+
+def _fixed(numbers: Sequence[Any], exponents: np.ndarray, places: int) -> np.ndarray:
+    """Numbers times 2^(the bits of so many places - exponent) as digits, one a row."""
+    point = places * BITS - HEADROOM
+    pairs = zip(numbers, exponents.tolist(), strict=True)
+    return _digits([int(gmpy2.rint(_scaled(x, point - exponent))) if x else 0 for x, exponent in pairs], places)
 
 
 def _digits(numbers: Sequence[int], places: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Run the program of a recurrence (`numeric.integrators.recurrence`) for all orders, compiled by numba.
+"""Run the program of a recurrence (`numeric.integrators.program`) for all orders, compiled by numba.
 
 `run_doubles` works in double precision. `run_integers` works with whole numbers of many digits, a sequence x standing
 for the numbers x[k] 2^(places - exponent): digits are signed, in base 2^56, so that a sum of products of digits fits
@@ -19,11 +19,14 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from numeric.integrators.recurrence import SCALE, SUM, TABLE
+from numeric.integrators.program import CONVOLVE, PLAIN, SCALE, TABLE
 
 #: Bits of a digit.
 BITS = 56
 HALF, MASK = 1 << (BITS - 1), (1 << BITS) - 1
+
+#: Bits at the upper end of a number for its sign, and for what double precision misjudged.
+HEADROOM = 4
 
 #: Digits that sums carry below their last place, and columns of products left out lie at least this many bits below.
 GUARD_DIGITS, GUARD_BITS = 2, 16
@@ -50,24 +53,27 @@ def _multiply_add(typing_context: Any, a: Any, b: Any, low: Any, high: Any) -> A
 
 
 @njit(cache=True)
-def run_doubles(program, scale_a, scale_b, constants, values, order):  # type: ignore[no-untyped-def]
-    """Fill values[x, 1..order]; `scale_a` and `scale_b` are the powers of the unit of time for each instruction."""
+def run_doubles(outs, bounds, terms, scales, constants, values, order):  # type: ignore[no-untyped-def]
+    """Fill values[x, 1..order]; `scales` are the powers of the unit of time for each term."""
     for k in range(1, order + 1):
-        for row in range(len(program)):
-            code, out, a, i, sign_a, b, j, sign_b, d = program[row]
-            if code == SUM:
-                value = sign_a * scale_a[row] * values[a, k - i] + sign_b * scale_b[row] * values[b, k - j]
-            elif code == SCALE:
-                value = constants[a] * scale_b[row] * values[b, k - j]
-            elif code == TABLE:
-                value = scale_b[row] * values[b, k - j]
-                value = value * k if a == 0 else value / k
-            else:
-                value = 0.0
-                for m in range(k - d + 1):
-                    value += values[a, i + m] * values[b, j + k - d - m]
-                value *= scale_b[row]
-            values[out, k] = value
+        for instruction in range(len(outs)):
+            total = 0.0
+            for t in range(bounds[instruction], bounds[instruction + 1]):
+                kind, sign, b, j, a, i, d = terms[t]
+                if kind == CONVOLVE:
+                    value = 0.0
+                    left, right = values[a, i : i + k - d + 1], values[b, j : j + k - d + 1]
+                    length = np.uint64(len(left))
+                    for m in range(length):
+                        value += left[m] * right[length - np.uint64(1) - m]
+                else:
+                    value = values[b, k - j]
+                    if kind == SCALE:
+                        value *= constants[a]
+                    elif kind == TABLE:
+                        value = value * k if a == 0 else value / k
+                total += sign * scales[t] * value
+            values[outs[instruction], k] = total
 
 
 @njit(cache=True)
@@ -126,87 +132,140 @@ def _add_shifted(columns, digits, k, sign, shift):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
+def _add_columns(columns, others, sign, shift):  # type: ignore[no-untyped-def]
+    """Add other columns times sign 2^shift; whether there was room."""
+    begin, r = shift // BITS, shift % BITS
+    factor = sign * (1 << r)
+    for p in range(len(others)):
+        low, high = others[p, 0], others[p, 1]
+        if low == 0 and high == 0:
+            continue
+        # As three digits, of which the last has the sign and what is left of 128 bits.
+        digits = (low & MASK, ((low >> BITS) & 0xFF) | ((high << 64 - BITS) & MASK), high >> 2 * BITS - 64)
+        for c, digit in enumerate(digits, begin + p):
+            if digit and c >= 0:
+                if c >= len(columns) - 1:
+                    return False
+                columns[c, 0], columns[c, 1] = _multiply_add(digit, factor, columns[c, 0], columns[c, 1])
+    return True
+
+
+@njit(cache=True)
+def _add_multiple(columns, a, i, b, j, least):  # type: ignore[no-untyped-def]
+    """Add a[i] b[j] to the columns from `least` on."""
+    places = len(a)
+    for p in range(places):
+        factor = a[p, i]
+        if factor:
+            for q in range(max(0, least - p), places):
+                c = p + q
+                columns[c, 0], columns[c, 1] = _multiply_add(factor, b[q, j], columns[c, 0], columns[c, 1])
+
+
+@njit(cache=True)
 def _add_product(columns, a, a_ends, i, b, b_ends, j, last, least):  # type: ignore[no-untyped-def]
     """Add the sum of a[i + m] b[j + last - m] over m = 0..last to the columns from `least` on."""
     places = len(a)
+    one = np.uint64(1)
     for p in range(places):
+        end = min(last, a_ends[p] - 1 - i)
         for q in range(max(0, least - p), places):
-            low, high = columns[p + q, 0], columns[p + q, 1]
             begin = max(0, j + last - b_ends[q] + 1)
-            end = min(last, a_ends[p] - 1 - i)
-            for m in range(begin, end + 1):
-                low, high = _multiply_add(a[p, i + m], b[q, j + last - m], low, high)
+            if begin > end:
+                continue
+            # Slices and unsigned indices, which cannot be negative: no index is tested in the loop.
+            left, right = a[p, i + begin : i + end + 1], b[q, j + last - end : j + last - begin + 1]
+            length = np.uint64(len(left))
+            low, high = columns[p + q, 0], columns[p + q, 1]
+            for m in range(length):
+                low, high = _multiply_add(left[m], right[length - one - m], low, high)
             columns[p + q, 0], columns[p + q, 1] = low, high
 
 
 @njit(cache=True)
-def run_integers(program, shift_a, shift_b, constants, table, digits, ends, order):  # type: ignore[no-untyped-def]
+def run_integers(outs, bounds, terms, shifts, constants, table, digits, ends, order):  # type: ignore[no-untyped-def]
     """Fill digits[x, :, 1..order] and `ends`; whether all numbers had room.
 
-    A sum shifts its terms left by `shift_a` and `shift_b` bits, a product its result right by `shift_b`.
+    `shifts` are the bits by which each term is shifted left, as `exponents` finds them, a product of two numbers less
+    the bits of one.
     """
     places = digits.shape[1]
-    columns = np.zeros((2 * places + GUARD_DIGITS + 2, 2), np.int64)
-    table_ends = np.full(places, order + 1)
-    constant_ends = np.full(places, 1)
+    columns = np.zeros((2 * places + GUARD_DIGITS + 3, 2), np.int64)
+    product = np.zeros((2 * places, 2), np.int64)
     for k in range(1, order + 1):
-        for row in range(len(program)):
-            code, out, a, i, sign_a, b, j, sign_b, d = program[row]
+        for instruction in range(len(outs)):
             columns[:] = 0
-            shift = shift_b[row]
-            if code == SUM:
-                room = _add_shifted(columns, digits[a], k - i, sign_a, shift_a[row] + GUARD_DIGITS * BITS)
-                if sign_b:
-                    room = room and _add_shifted(columns, digits[b], k - j, sign_b, shift + GUARD_DIGITS * BITS)
-                if not (room and _finish(columns, GUARD_DIGITS * BITS, digits, ends, out, k)):
+            for t in range(bounds[instruction], bounds[instruction + 1]):
+                kind, sign, b, j, a, i, d = terms[t]
+                shift = shifts[t] + GUARD_DIGITS * BITS
+                least = max(0, min(2 * places, (-shifts[t] - GUARD_BITS) // BITS - 1))
+                if kind == PLAIN:
+                    if not _add_shifted(columns, digits[b], k - j, sign, shift):
+                        return False
+                    continue
+                product[:] = 0
+                if kind == SCALE:
+                    _add_multiple(product, constants[a], 0, digits[b], k - j, least)
+                elif kind == TABLE:
+                    _add_multiple(product, table[a], k, digits[b], k - j, least)
+                elif k >= d:
+                    _add_product(product, digits[a], ends[a], i, digits[b], ends[b], j, k - d, least)
+                if not _add_columns(columns, product, sign, shift):
                     return False
-                continue
-            if not 0 < shift < places * BITS + 2 * BITS:
-                return False
-            least = max(0, (shift - GUARD_BITS) // BITS - 1)
-            if code == SCALE:
-                _add_product(columns, constants[a], constant_ends, 0, digits[b], ends[b], k - j, 0, least)
-            elif code == TABLE:
-                _add_product(columns, table[a], table_ends, k, digits[b], ends[b], k - j, 0, least)
-            elif k >= d:
-                _add_product(columns, digits[a], ends[a], i, digits[b], ends[b], j, k - d, least)
-            if not _finish(columns, shift, digits, ends, out, k):
+            if not _finish(columns, GUARD_DIGITS * BITS, digits, ends, outs[instruction], k):
                 return False
     return True
 
 
 @njit(cache=True)
-def exponents(program, steps_a, steps_b, constant_exponents, table_exponents, log2_sizes):  # type: ignore[no-untyped-def]
-    """Exponents of all sequences with room for their values, and the shifts of all instructions but for `places`.
+def exponents(outs, bounds, terms, lags, constant_exponents, table_exponents, log2_sizes):  # type: ignore[no-untyped-def]
+    """Exponents of all sequences with room for their values, and how much larger that of each term is than its sum's.
 
-    `log2_sizes` are those seen in double precision, which sees nothing that is 2^-SEEN of the terms of a sum.
+    `log2_sizes` are those seen in double precision, which sees nothing that is 2^-SEEN of the terms of a sum; `lags`
+    the logarithms of the steps by which terms lag behind, to the power of the lag.
     """
     result = log2_sizes.copy()
-    shift_a = np.zeros(len(program), np.int64)
-    shift_b = np.zeros(len(program), np.int64)
-    for _ in range(2):  # the rates, on which the states depend, come last
-        for row in range(len(program)):
-            code, out, a, i, sign_a, b, j, sign_b, d = program[row]
-            bound = result[b] + steps_b[row]
-            if code == SUM:
-                bound = max(bound, result[a] + steps_a[row]) if sign_b else result[a] + steps_a[row]
-            elif code == SCALE:
-                bound += constant_exponents[a]
-            elif code == TABLE:
-                bound += table_exponents[a]
-            else:
-                bound += result[a]
-            result[out] = max(result[out], bound - SEEN)
-    for row in range(len(program)):
-        code, out, a, i, sign_a, b, j, sign_b, d = program[row]
-        shift_a[row] = result[a] + steps_a[row] - result[out]
-        shift_b[row] = result[b] + steps_b[row]
-        if code == SUM:
-            shift_b[row] -= result[out]
-        elif code == SCALE:
-            shift_b[row] = result[out] - shift_b[row] - constant_exponents[a]
-        elif code == TABLE:
-            shift_b[row] = result[out] - shift_b[row] - table_exponents[a]
-        else:
-            shift_b[row] = result[out] - shift_b[row] - result[a]
-    return result, shift_a, shift_b
+    shifts = np.zeros(len(terms), np.int64)
+    for iteration in range(3):
+        for instruction in range(len(outs)):
+            out = outs[instruction]
+            for t in range(bounds[instruction], bounds[instruction + 1]):
+                kind, sign, b, j, a, i, d = terms[t]
+                bound = result[b] + lags[t]
+                if kind == SCALE:
+                    bound += constant_exponents[a]
+                elif kind == TABLE:
+                    bound += table_exponents[a]
+                elif kind == CONVOLVE:
+                    bound += result[a]
+                if iteration < 2:  # twice, as the rates, on which the states depend, come last
+                    result[out] = max(result[out], bound - SEEN)
+                else:
+                    shifts[t] = bound - result[out]
+    return result, shifts
+
+
+@njit(cache=True)
+def evaluate(digits, ends, tau):  # type: ignore[no-untyped-def]
+    """The sums of digits[x, :, k] tau^k over k as digits, and whether they had room; `tau` are those of a number."""
+    count, places, length = digits.shape
+    point = places * BITS - HEADROOM - 1
+    columns = np.zeros((2 * places + GUARD_DIGITS + 3, 2), np.int64)
+    least = (point - GUARD_BITS) // BITS - 1
+    # tau^k at place length - 1 - k, as products are sums of a[m] b[last - m].
+    powers = np.zeros((1, places, length), np.int64)
+    powers_ends = np.full((1, places), length)
+    powers[0, places - 1, length - 1] = 1 << point - (places - 1) * BITS
+    fits = True
+    for k in range(length - 2, -1, -1):
+        columns[:] = 0
+        _add_multiple(columns, powers[0], k + 1, tau, 0, least)
+        fits = _finish(columns, point, powers, powers_ends, 0, k) and fits
+    powers_ends[:] = length
+    sums = np.zeros((count, places, 1), np.int64)
+    sums_ends = np.zeros((count, places), np.int64)
+    for x in range(count):
+        columns[:] = 0
+        _add_product(columns, digits[x], ends[x], 0, powers[0], powers_ends[0], 0, length - 1, least)
+        fits = _finish(columns, point, sums, sums_ends, x, 0) and fits
+    return sums[:, :, 0], fits

@@ -24,18 +24,14 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from itertools import accumulate, repeat
-from operator import mul
 from typing import Any
 
-import gmpy2
 import mpmath
 import numpy as np
 
-from numeric.backends.gmpy2 import dot, from_mpmath, to_mpmath
 from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
-from numeric.integrators.expansion import Doubles, Expand, Multiprecision, gmpy2_precision
+from numeric.integrators.expansion import Doubles, Expand, Multiprecision, Polynomials
 from numeric.integrators.majorant import log2_size, majorant, power_of_two
 from numeric.kernel import Kernel
 from numeric.layout import Layout
@@ -46,6 +42,9 @@ MAX_STEPS = 20_000
 
 #: Whether compiled code is used where numba is installed. Tests and benchmarks turn it off.
 COMPILED = True
+
+#: Up to so many digits compiled code is faster, and its sums have room.
+COMPILED_DIGITS = 700
 
 #: The order over log(1/eps): 1/p (see above), as measured from 30 to 100 digits; the minimum is flat.
 ORDER_FACTOR = 0.6
@@ -173,7 +172,7 @@ def taylor_steps(
     `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
     size of what is added to the state after every step.
     """
-    compiled = COMPILED and find_spec("numba") is not None
+    compiled = COMPILED and local_digits <= COMPILED_DIGITS and find_spec("numba") is not None
     order = math.ceil((COMPILED_ORDER_FACTOR if compiled else ORDER_FACTOR) * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
@@ -214,22 +213,22 @@ def taylor_steps(
         # From a state that is zero on: relative to what it becomes.
         log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
-        components = expansion.components(min(log2_step, log2_left))
+        state = expansion.polynomials(min(log2_step, log2_left))
         while True:
             end = problem.end if log2_step >= log2_left else time + power_of_two(log2_step)
             if end == time:
                 yield StepLimit(time, "the steps became too small to change the time")
                 return
-            piece = _piece(components, time, end)
-            if not _shrinks(components, piece, sizes[0] + math.log2(PART)):
+            piece = _piece(state, time, end)
+            if not _shrinks(state, piece, sizes[0] + math.log2(PART)):
                 break
             log2_step = min(log2_step, log2_left) - 1
 
         if noise:
             size = noise * np.abs(piece.final).max()
             shift = [
-                size * sign * rng.random() if any(series[1:]) else 0
-                for sign, series in zip(signs, components, strict=True)
+                0 if is_constant else size * sign * rng.random()
+                for sign, is_constant in zip(signs, state.are_constant, strict=True)
             ]
             piece = replace(piece, final=piece.final + np.array(shift))
         yield piece
@@ -240,18 +239,11 @@ def taylor_steps(
     yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
 
 
-def _piece(components: Sequence[Sequence[Any]], start: Any, end: Any) -> Piece:
+def _piece(state: Polynomials, start: Any, end: Any) -> Piece:
     def evaluate(time: Any) -> np.ndarray:
-        return _polynomials(components, time - start)
+        return state(time - start)
 
     return Piece(start, end, evaluate, evaluate(end))
-
-
-def _polynomials(components: Sequence[Sequence[Any]], h: Any) -> np.ndarray:
-    """The values at h of polynomials with these coefficients."""
-    with gmpy2_precision():
-        monomials = list(accumulate(repeat(from_mpmath(h), len(components[0]) - 1), mul, initial=gmpy2.mpfr(1)))
-        return to_mpmath(np.array([dot(series, monomials) for series in components], dtype=object))
 
 
 def _term_digits(local_digits: int) -> int:
@@ -265,12 +257,9 @@ def _log2_rounding_step(log2_sizes: Sequence[float], log2_scale: float, local_di
     return min(((largest - size) / k for k, size in enumerate(log2_sizes) if k and size > -math.inf), default=math.inf)
 
 
-def _shrinks(components: Sequence[Sequence[Any]], piece: Piece, log2_least: float) -> bool:
+def _shrinks(state: Polynomials, piece: Piece, log2_least: float) -> bool:
     """Whether the state becomes smaller than that and is not just passing through zero."""
     if log2_size(np.abs(piece.final).max()) >= log2_least:
         return False
     step = piece.end - piece.start
-    with gmpy2_precision():
-        derivatives = [[k * c for k, c in enumerate(series)][1:] for series in components]
-    slopes = _polynomials(derivatives, step)
-    return log2_size(max(map(abs, slopes)) * step * PART) < log2_least
+    return log2_size(np.abs(state.derivatives(step)).max() * step * PART) < log2_least

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numeric.integrators.blow_up import NEAREST, Approach
-from numeric.integrators.expansion import Expansion
+from numeric.integrators.expansion import Expansion, Polynomials
 from numeric.integrators.majorant import log2_size, majorant
 from numeric.kernel import Argument
 from numeric.layout import Layout
@@ -31,7 +31,7 @@ def approach(terms, tolerance):
     for _ in range(400):
         series = np.array(coefficients(terms, left), dtype=object).reshape(-1, 1)
         expansion = Expansion(
-            [log2_size(c) for c in np.abs(series).max(axis=1)], lambda log2_step, c=series: c.T.tolist()
+            [log2_size(c) for c in np.abs(series).max(axis=1)], lambda log2_step, c=series: Polynomials(c.T.tolist())
         )
         outcome = watcher.outcome(expansion, majorant(expansion.sizes), 1 - left)
         if outcome is not None:

@@ -14,6 +14,8 @@ from numeric.integrators import taylor
 
 #: Digits, or the backend of a run in double precision.
 MODES = ["numpy", "heyoka", *(f"{digits} {kind}" for digits in (30, 50, 100) for kind in ("gmpy2", "compiled"))]
+# Numbers of many digits in base 2^56.
+MODES += ["250 compiled"]
 
 TIGHT = {"rtol": 1e-13, "atol": 1e-13}
 DOUBLE = 1e-12
@@ -40,7 +42,7 @@ def run(request, monkeypatch):
 @pytest.fixture(autouse=True)
 def precision():
     """That of the closed forms; an integration has its own."""
-    with mpmath.workdps(140):
+    with mpmath.workdps(290):
         yield
 
 

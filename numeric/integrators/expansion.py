@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, repeat
 from operator import mul
+from types import SimpleNamespace
 from typing import Any
 
 import gmpy2
@@ -20,7 +21,8 @@ import numpy as np
 
 from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
 from numeric.backends.numpy import arithmetic as double_arithmetic
-from numeric.integrators.majorant import log2_size
+from numeric.integrators.convolution import Convolutions, NotFinite
+from numeric.integrators.majorant import log2_size, majorant
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 
@@ -98,25 +100,51 @@ def gmpy2_precision() -> Any:
 
 
 class Multiprecision:
-    """Coefficients at the working precision. There are none where the right-hand side is not defined."""
+    """Coefficients at the working precision. There are none where the right-hand side is not defined.
+
+    Products of series are computed on whole numbers for steps as long as the radius of convergence at the last state,
+    and on floating-point numbers where there was none, or the step is longer.
+    """
 
     def __init__(self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int):
         self.kernel, self.layout, self.order = kernel, layout, order
+        self.unit: int | None = None
         with gmpy2_precision():
             self.parameters = [from_mpmath(array) for array in real_arrays(kernel.parameters, parameters)]
 
     def __call__(self, flat: np.ndarray) -> Expansion | None:
+        unit = self.unit
+        coefficients = self._coefficients(flat, unit)
+        if coefficients is None:
+            return None
+        sizes = [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
+        radius = majorant(sizes).log2_radius
+        # Terms this small on the step were rounded to fewer digits than a radius needs.
+        is_hidden = unit is not None and sizes[-1] + self.order * unit < sizes[0] - mpmath.mp.prec / 2
+        self.unit = None if is_hidden or math.isinf(radius) else round(radius)
+
+        def polynomials(log2_step: float) -> Polynomials:
+            found = coefficients if unit is None or log2_step <= unit - 1 else self._coefficients(flat, None)
+            assert found is not None
+            return Polynomials(found.T.tolist())
+
+        return Expansion(sizes, polynomials)
+
+    def _coefficients(self, flat: np.ndarray, unit: int | None) -> np.ndarray | None:
         with gmpy2_precision():
+            numbers = arithmetic
+            if unit is not None:
+                products = Convolutions(unit)
+                numbers = SimpleNamespace(
+                    **vars(arithmetic) | {"convolve": products.convolve, "matmul": products.matmul}
+                )
             try:
                 state = map(from_mpmath, self.layout.split(flat))
-                series = self.kernel.recurrence()(self.order, *state, *self.parameters, arithmetic)
+                series = self.kernel.recurrence()(self.order, *state, *self.parameters, numbers)
                 coefficients = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
-            except ZeroDivisionError:
+            except (ZeroDivisionError, NotFinite):
                 return None
-            if not all(map(gmpy2.is_finite, coefficients[-1])):
-                return None
-            sizes = [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
-            return Expansion(sizes, lambda log2_step: Polynomials(coefficients.T.tolist()))
+            return coefficients if all(map(gmpy2.is_finite, coefficients[-1])) else None
 
 
 class Doubles:

@@ -31,7 +31,7 @@ LOG2_RANGE = 500
 
 
 class Polynomials:
-    """Polynomials in the time since the expansion; `coefficients` are gmpy2's numbers, a list for each polynomial."""
+    """The entries of the flat state as polynomials in the time since; `coefficients` are lists of gmpy2's numbers."""
 
     def __init__(self, coefficients: list[list[Any]]):
         self.coefficients = coefficients

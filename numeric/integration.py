@@ -74,8 +74,8 @@ def integrate(
         Scale unit tokens to unit length first. Without it, tokens of other lengths are an error.
     exact
         In double precision, integrate the group that moves all tokens where there is one (`numeric.exact_routes`);
-        `trajectory.route` names the kernel that was integrated. False: always the kernel given, which keeps cross-ratios
-        to its tolerances only, but takes several times fewer steps once tokens have clustered.
+        `trajectory.route` names the kernel that was integrated. False: always the kernel given, which keeps
+        cross-ratios to its tolerances only, but takes several times fewer steps once tokens have clustered.
 
     Returns
     -------

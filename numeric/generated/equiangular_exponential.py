@@ -19,10 +19,11 @@ PARAMETERS = (
 def field(beta, n, xp=np):
     """The vector field at these parameters; `xp` offers the array functions."""
     t1 = n - 1
+    t2 = 2 / n
 
     def rhs(rho):
         """Time derivatives of rho."""
-        rho_dot = 2 * (-rho + 1) * (rho * t1 + 1) * xp.exp(rho * beta) / n
+        rho_dot = (-rho + 1) * (rho * t1 + 1) * xp.exp(rho * beta) * t2
         return (rho_dot,)
 
     return rhs

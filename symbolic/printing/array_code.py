@@ -14,12 +14,12 @@ import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.printing.str import StrPrinter
 
+from symbolic.printing.fixed_parts import FixedParts
 from symbolic.printing.render import (
     Renderer,
     Statement,
     chosen_names,
     fit,
-    hoisted,
     opening_lines,
     sizes_of,
     suggested_names,
@@ -29,9 +29,6 @@ from symbolic.printing.series_code import series_text
 from symbolic.printing.ssa import Node, reachable, shiftable
 from symbolic.printing.translate import System, translate
 from symbolic.reduction import Reduction, Variable
-
-#: What depends on parameters alone but is written in `rhs`, as it costs next to nothing.
-FREE = ("input", "number", "imaginary", "size", "transpose")
 
 COMMUTATIVE = (sp.Add, sp.Mul, sp.MatAdd, sp.HadamardProduct)
 
@@ -96,19 +93,19 @@ def field_text(reduction: Reduction) -> str:
     Arrays may have any leading batch axes. What depends on parameters alone is computed once, before `rhs`.
     """
     system = translate(reduction.state, reduction.parameters, reduction.definitions, reduction.equations)
+    fixed = FixedParts(system)
+    system = fixed.system()
     used = reachable(system.rates)
     shifted = shiftable(system.rates)
-    constants = _constants(system, used)
-    operands = {arg for node in used if node not in constants for arg in node.args if arg in constants}
-    needed = {part for operand in operands for part in hoisted(operand, FREE)}
-    matrices = _only_as_matrices(system, used, needed)
+    needed = fixed.needed(used)
     suggestions = suggested_names(system.definitions, system.state, system.rates)
+    matrices = _only_as_matrices(system, used, needed)
     names: dict[Node, str] = {}
 
     def write(forced: Set[Node]) -> list[Statement]:
         assigned = written_often(system.rates, forced | suggestions.keys() | needed, shifted)
-        statements = [node for node in used if node in assigned and node in constants]
-        statements += [node for node in used if node in assigned and node not in constants]
+        statements = [node for node in used if node in assigned and node in fixed]
+        statements += [node for node in used if node in assigned and node not in fixed]
         names.clear()
         names.update(chosen_names(system, [node for node in statements if node not in matrices], suggestions))
         names.update({matrix: names[parameter] for matrix, parameter in matrices.items()})
@@ -119,7 +116,7 @@ def field_text(reduction: Reduction) -> str:
                 node,
                 f"{names[node]} = {'+' if node.op == 'element' else ''}",
                 *renderer.statement(node),
-                indent="    " if node in constants else " " * 8,
+                indent="    " if node in fixed else " " * 8,
             )
             for node in statements
         ]
@@ -128,7 +125,6 @@ def field_text(reduction: Reduction) -> str:
     arguments = [(names[node], variable) for node, variable in zip(system.inputs, system.variables, strict=True)]
     states, parameters = arguments[: len(system.state)], arguments[len(system.state) :]
     sizes = {size for node in used for size in sizes_of(node)}
-    fixed = sizes & _sizes_of_parameters(system)
     listed = ", ".join(name for name, _ in states)
     results = []
     for variable, rate in zip(system.state, system.rates, strict=True):
@@ -137,32 +133,18 @@ def field_text(reduction: Reduction) -> str:
         [
             f"def field({', '.join([*(name for name, _ in parameters), 'xp=np'])}):",
             '    """The vector field at these parameters; `xp` offers the array functions."""',
-            *opening_lines(parameters, fixed, columns=system.parameters),
-            *(line for statement in statements if statement.node in constants for line in statement.lines()),
+            *opening_lines(parameters, sizes & fixed.sizes, columns=system.parameters),
+            *(line for statement in statements if statement.node in fixed for line in statement.lines()),
             "",
             f"    def rhs({listed}):",
             f'        """Time derivatives of {listed}."""',
-            *opening_lines(states, sizes - fixed, columns=system.state, indent=" " * 8),
-            *(line for statement in statements if statement.node not in constants for line in statement.lines()),
+            *opening_lines(states, sizes - fixed.sizes, columns=system.state, indent=" " * 8),
+            *(line for statement in statements if statement.node not in fixed for line in statement.lines()),
             f"        return {', '.join(results)}" if len(results) > 1 else f"        return ({results[0]},)",
             "",
             "    return rhs",
         ]
     )
-
-
-def _constants(system: System, used: Iterable[Node]) -> set[Node]:
-    """The nodes that the parameters determine."""
-    states, sizes = system.inputs[: len(system.state)], _sizes_of_parameters(system)
-    constants: set[Node] = set()
-    for node in used:
-        if node not in states and sizes_of(node) <= sizes and constants.issuperset(node.args):
-            constants.add(node)
-    return constants
-
-
-def _sizes_of_parameters(system: System) -> set[sp.Expr]:
-    return {size for variable in system.parameters for size in variable.shape}
 
 
 def _only_as_matrices(system: System, used: Iterable[Node], needed: Set[Node]) -> dict[Node, Node]:

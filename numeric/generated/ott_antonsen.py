@@ -35,15 +35,15 @@ def field(A, V, beta, xp=np):
     v1 = V[..., 0, 0] / 2 + t3 / 2 + t4 / 2 - V[..., 1, 1] / 2
     t5 = xp.conj(a1)
     t6 = xp.conj(a0)
-    t7 = 1j * beta
-    t8 = beta / 2
+    t7 = beta / 2
+    t8 = 1j * beta
 
     def rhs(R):
         """Time derivatives of R."""
         t9 = xp.conj(R)
         P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t9)
         Q = v0 * (a1 + R * a0) + v1 * (a0 + a1 * t9)
-        R_dot = R * xp.imag(P) * t7 + (Q - R**2 * xp.conj(Q)) * t8
+        R_dot = (Q - R**2 * xp.conj(Q)) * t7 + R * xp.imag(P) * t8
         return (R_dot,)
 
     return rhs

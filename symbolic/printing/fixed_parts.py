@@ -52,30 +52,29 @@ class FixedParts:
         return {part for operand in operands for part in hoisted(operand, FREE)}
 
     def _rewrite(self, node: Node) -> Node:
-        args = [self(arg) for arg in node.args]
         if node.op == "mul":
-            return self._product(node.data, args)
+            return self._product(node.data, node.args)
         if node.op == "add":
-            terms = zip(node.data, node.args, args, strict=True)
-            return self._sum([(c, new) if old in self._named else self._term(c, new) for c, old, new in terms])
-        return self.graph.node(node.op, args, node.data, node.shape, real=node.real, pure=node.pure)
+            return self._sum([self._term(*pair) for pair in zip(node.data, node.args, strict=True)])
+        return self.graph.node(node.op, map(self, node.args), node.data, node.shape, real=node.real, pure=node.pure)
 
     def _product(self, coefficient: sp.Rational, factors: Sequence[Node]) -> Node:
+        others = [self(factor) for factor in factors if factor not in self]
         fixed = [factor for factor in factors if factor in self]
         if all(factor.pure for factor in fixed):
-            return self.graph.mul(coefficient, factors)
-        others = [factor for factor in factors if factor not in self]
+            return self.graph.mul(coefficient, [*fixed, *others])
         return self.graph.mul(sp.S.One, [self.graph.mul(coefficient, fixed), *others])
 
-    def _sum(self, terms: Sequence[tuple[sp.Rational, Node]]) -> Node:
-        fixed = [term for term in terms if term[1] in self]
-        if len(fixed) < 2:
-            return self.graph.add(terms)
-        others = [term for term in terms if term[1] not in self]
-        return self.graph.add([(sp.S.One, self.graph.add(fixed)), *others])
-
     def _term(self, coefficient: sp.Rational, term: Node) -> tuple[sp.Rational, Node]:
-        """A multiple of a product, as the product with another fixed factor where it has one."""
-        if term.op != "mul" or abs(coefficient) == 1 or all(factor.pure for factor in term.args if factor in self):
-            return coefficient, term
-        return sp.S.One, self._product(coefficient * term.data, term.args)
+        """A multiple of a product that has a fixed factor is a product with another such factor, if it has no name."""
+        has_fixed_factor = any(factor in self and not factor.pure for factor in term.args)
+        if term.op == "mul" and abs(coefficient) != 1 and has_fixed_factor and term not in self._named:
+            return sp.S.One, self._product(coefficient * term.data, term.args)
+        return coefficient, self(term)
+
+    def _sum(self, terms: Sequence[tuple[sp.Rational, Node]]) -> Node:
+        others = [pair for pair in terms if pair[1] not in self]
+        fixed = [pair for pair in terms if pair[1] in self]
+        if len(fixed) > 1:
+            fixed = [(sp.S.One, self.graph.add(fixed))]
+        return self.graph.add([*fixed, *others])

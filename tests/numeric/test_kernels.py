@@ -287,6 +287,53 @@ def test_nothing_is_computed_twice(name):
     assert [text for text, count in written.items() if count > 1] == []
 
 
+@every_reduction
+def test_a_field_serves_many_states(name):
+    """At one choice of parameters for all states, it is `rhs` to the last bit, and no call disturbs the next."""
+    used = kernel(name, "numpy")
+    points = [in_doubles(random_point(name, seed)) for seed in range(3)]
+    count = len(used.state)
+    parameters = points[0][count:]
+    field = used.field(*parameters)
+    for point in (*points, points[0]):
+        for rate, expected in zip(field(*point[:count]), used.rhs(*point[:count], *parameters), strict=True):
+            np.testing.assert_array_equal(rate, expected)
+
+
+def names_in(node):
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def factors_of(node):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return factors_of(node.left) + factors_of(node.right)
+    return [node]
+
+
+@every_reduction
+def test_what_parameters_determine_is_computed_outside_of_rhs(name):
+    """No operation in `rhs` has operands that are known without the states, and no product has two such factors."""
+    (field,) = ast.parse(textwrap.dedent(inspect.getsource(kernel(name, "numpy").field))).body
+    (rhs,) = (node for node in field.body if isinstance(node, ast.FunctionDef))
+    varying = {argument.arg for argument in rhs.args.args}
+    for statement in rhs.body[1:]:
+        operations = [node for node in ast.walk(statement) if isinstance(node, ast.Call | ast.BinOp)]
+        known = [ast.unparse(node) for node in operations if names_in(node) - {"xp"} and not names_in(node) & varying]
+        assert known == []
+        for factors in map(factors_of, operations):
+            assert sum(bool(names_in(factor)) and not names_in(factor) & varying for factor in factors) <= 1
+        varying |= {target.id for target in getattr(statement, "targets", ())}
+
+
+@every_reduction
+def test_what_is_computed_outside_of_rhs_is_numbers_where_it_can_be(name):
+    """NumPy is several times slower on arrays without axes."""
+    used = kernel(name, "numpy")
+    parameters = [value[()] for value in map(np.asarray, in_doubles(random_point(name, 0))[len(used.state) :])]
+    known = inspect.getclosurevars(used.field.__wrapped__(*parameters, xp=backends.load("numpy"))).nonlocals
+    assert [key for key, value in known.items() if isinstance(value, np.ndarray) and value.ndim == 0] == []
+
+
 @pytest.mark.parametrize("name", ["linear_tokens", "linear_tokens_sphere"])
 def test_linear_attention_forms_no_matrix_of_all_pairs(name):
     """2·10^5 tokens, whose n × n weights would take 320 GB, against the mean over all of them for three."""

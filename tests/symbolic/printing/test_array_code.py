@@ -13,7 +13,7 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic import canonical_reductions
 from symbolic.derivation import Derivation
-from symbolic.printing.array_code import digest, module_text, field_text
+from symbolic.printing.array_code import digest, field_text, module_text
 from symbolic.reduction import Reduction, Variable
 
 d, n = sp.symbols("d n", integer=True, positive=True)
@@ -158,6 +158,47 @@ def test_long_expressions_are_broken_up_correctly():
     symbols = [variable.symbol for variable in reduction.state]
     expected = [float(rate.subs(dict(zip(symbols, point, strict=True)))) for rate in reduction.equations.values()]
     np.testing.assert_allclose(run(module_text(reduction))()(*map(float, point)), expected, rtol=1e-13)
+
+
+def test_what_parameters_determine_is_set_apart():
+    """All of it in a product, in a sum, in a quotient and in a power, and each once."""
+    p, q = sp.symbols("p q", positive=True)
+    rate = 3 * p * q * sp.sin(x) / 2 + sp.sqrt(p) * (x + q) + x / p + q + sp.exp(p)
+    text = field_text(typed({x: "real"}, {p: "positive", q: "positive"}, {x: rate}))
+    before, rhs = text.split("    def rhs(x):\n")
+    assert [line for line in before.splitlines() if " = " in line] == [
+        "    t1 = xp.sqrt(p)",
+        "    t2 = 3 * p * q / 2",
+        "    t3 = q + xp.exp(p)",
+    ]
+    assert "x_dot = x / p + t1 * (x + q) + xp.sin(x) * t2 + t3\n" in rhs
+
+
+def test_a_definition_keeps_its_value():
+    p, w = sp.symbols("p w", real=True)
+    definitions = [(w, p * sp.sin(x))]
+    text = field_text(typed({x: "real", y: "real"}, {p: "real"}, {x: w / 2, y: w * y}, definitions))
+    assert "w = p * xp.sin(x)\n" in text and "x_dot = w / 2\n" in text
+
+
+@pytest.mark.parametrize("parameters", [{A: "matrix"}, {A: "matrix", F: "matrix"}])
+def test_sizes_are_read_where_they_are_known(parameters):
+    """The number of tokens off the parameter F, when there is one, and off the state when not."""
+    text = field_text(typed({X: "tokens"}, parameters, {X: sp.OneMatrix(n, n) * X / (n + 1)}))
+    before, rhs = text.split("    def rhs(X):\n")
+    assert ("n = F.shape[-2]\n" in before) == (F in parameters)
+    assert ("n = X.shape[-2]\n" in rhs) == (F not in parameters)
+    field = run("import numpy as np\n" + text)
+    tokens = np.arange(12.0).reshape(4, 3)
+    (rates,) = field(*[np.eye(3), np.eye(4)][: len(parameters)])(tokens)
+    np.testing.assert_allclose(rates, np.tile(tokens.sum(0) / 5, (4, 1)), rtol=1e-15)
+
+
+def test_parameters_that_only_multiply_matrices_become_matrices():
+    p = sp.Symbol("p", real=True)
+    assert "\n    p = xp.asarray(p)[..., None, None]\n" in field_text(typed({X: "tokens"}, {p: "real"}, {X: p * X}))
+    both = typed({X: "tokens", x: "real"}, {p: "real"}, {X: p * X, x: p * x})
+    assert "\n    t1 = xp.asarray(p)[..., None, None]\n" in field_text(both)
 
 
 def test_any_symbol_name_becomes_an_identifier():

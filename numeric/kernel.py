@@ -24,13 +24,13 @@ class Argument:
 class Kernel:
     """Array code generated from one reduction for one backend.
 
-    `field(*parameters)` returns the vector field at these parameters, a function `rhs(*states)` of the states that
-    returns their time derivatives in the order of `state`; what depends on parameters alone has then been computed
-    once and for all. `rhs(*states, *parameters)` is both in one call. Every array may have leading batch axes, which
-    broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each
-    real state array (a complex state counts as its real and its imaginary part, in this order), the list of
-    its normalised Taylor coefficients 0..order at the given state; it is None where the equations have no Taylor
-    recurrence. `digest` identifies the equations.
+    `field(*parameters)` returns the vector field at these parameters: a function of the states that returns their time
+    derivatives, in the order of `state`. What depends on parameters alone is computed by then, at the precision that
+    the backend has in that moment. `rhs(*states, *parameters)` is both in one call. Every array may have leading batch
+    axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each real state array (a complex
+    state counts as its real and its imaginary part, in this order), the list of its normalised Taylor coefficients
+    0..order at the given state; it is None where the equations have no Taylor recurrence. `digest` identifies the
+    equations.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Kernel:
     series: Callable[..., tuple[list[Any], ...]] | None
 
     def rhs(self, *arrays: Any) -> tuple[Any, ...]:
-        """The time derivatives of the states; for many states at the same parameters use `field`.
+        """The time derivatives of states at parameters; for many states at the same parameters use `field`.
 
         >>> Kernel("decay", "numpy", "", (Argument("x", (), "real"),), (Argument("r", (), "real"),),
         ...     lambda r: lambda x: (-r * x,), None).rhs(2.0, 3.0)

@@ -51,16 +51,16 @@ class Layout:
             begin, end = end, end + prod(self.shapes[argument.name]) * (2 if argument.domain in COMPLEX else 1)
             self.blocks[argument.name] = slice(begin, end)
         self.size = end
-        self._parts = [self._shape_and_parts(argument) for argument in arguments]
+        self._parts = [self._places(argument) for argument in arguments]
         self.unit_tokens = tuple(argument.name for argument in arguments if argument.domain == "unit tokens")
 
-    def _shape_and_parts(self, argument: Argument) -> tuple[tuple[int, ...], Any, Any]:
-        """The shape of an array, and where its real part and its imaginary part lie; indices for scalars."""
+    def _places(self, argument: Argument) -> tuple[tuple[int, ...], Any, Any]:
+        """The shape of an array, and where its real and its imaginary part lie: slices, or the indices of scalars."""
         shape, block = self.shapes[argument.name], self.blocks[argument.name]
-        first, second = block.start, block.start + prod(shape)
-        if argument.domain not in COMPLEX:
-            return shape, block if shape else first, None
-        return (shape, slice(first, second), slice(second, block.stop)) if shape else (shape, first, second)
+        half = block.start + prod(shape)
+        real, imaginary = slice(block.start, half), slice(half, block.stop)
+        places = (real, imaginary) if shape else (real.start, imaginary.start)
+        return shape, places[0], places[1] if argument.domain in COMPLEX else None
 
     def unpack(self, flat: np.ndarray) -> list[Any]:
         """The arrays of one flat state of doubles, in order: views of it, except for scalars and complex ones."""

@@ -76,7 +76,7 @@ class Members:
         self._axes = leading or (1,)
         self.layout = _member_layout(kernel.state, states)
         self.parameter_layout = _member_layout(kernel.parameters, parameters)
-        self.dim = list(self.layout.blocks.values())[-1].stop
+        self.dim = self.layout.size
         shapes = self.layout.shapes.values()
         self._states = [np.broadcast_to(x, self._axes + shape) for x, shape in zip(states, shapes, strict=True)]
         # Parameters that all members have in common stay single: what depends on them alone is computed once for all.
@@ -105,8 +105,7 @@ class Members:
 
     def flat_parameters(self, members: np.ndarray) -> np.ndarray:
         """The parameters of some members in the layout of `parameter_layout`, as columns."""
-        blocks = self.parameter_layout.blocks.values()
-        flat = np.empty((max((block.stop for block in blocks), default=0), len(members)))
+        flat = np.empty((self.parameter_layout.size, len(members)))
         _fill(self.parameter_layout, flat, self.with_common(self._own_parameters(members)))
         return flat
 
@@ -137,7 +136,10 @@ class Members:
 
 
 class Rates:
-    """The right-hand side for some members, at their parameters (first axis; None for those in common)."""
+    """The right-hand side for some members, at their parameters (first axis; None for those in common).
+
+    The field at these parameters is made when it is first needed, and serves all calls.
+    """
 
     def __init__(self, members: Members, parameters: list[np.ndarray | None]):
         self.members, self.parameters = members, parameters

@@ -295,6 +295,27 @@ def test_a_singular_matrix_disturbs_nobody(field, start, ends):
     assert "not finite at the initial state" in str(integrate(kernel, {"x": start}, (0, 1), {"M": M[1]}).outcome)
 
 
+def test_a_pool_makes_its_field_once():
+    """Twelve stages of a step and more share it; with parameters of their own it is made again when members change."""
+    calls = {"field": 0, "rhs": 0}
+
+    def field(rate):
+        calls["field"] += 1
+
+        def rhs(x):
+            calls["rhs"] += 1
+            return (rate * x,)
+
+        return rhs
+
+    x, rate = Argument("x", (), "real"), Argument("rate", (), "real")
+    rates = np.linspace(-2, 2, 50)
+    ensemble = integrate_ensemble(Kernel("counted", "numpy", "", (x,), (rate,), field, None),
+                                  {"x": 1.0}, (0, 1), {"rate": rates})  # fmt: skip
+    np.testing.assert_allclose(ensemble.final["x"], np.exp(rates), rtol=CLOSE)
+    assert 10 * calls["field"] <= calls["rhs"]
+
+
 def test_inputs_are_not_mutated_and_nothing_leaks(kernels):
     initial, parameters, times = {"x": np.array([1.0, 4.0])}, {}, np.array([0.0, 0.5])
     before = copy.deepcopy((initial, times))

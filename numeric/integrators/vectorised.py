@@ -159,10 +159,10 @@ class Rates:
                 out[:] = np.nan
                 return
             for part in (slice(half), slice(half, None)):
-                self.take(part)(flat[:, part], out[:, part])
+                self.take(np.arange(flat.shape[1])[part])(flat[:, part], out[:, part])
 
-    def take(self, which: np.ndarray | slice) -> Rates:
-        return Rates(self.members, [None if x is None else x[which] for x in self.parameters])
+    def take(self, which: np.ndarray) -> Rates:
+        return Rates(self.members, [None if x is None else x.take(which, axis=0) for x in self.parameters])
 
     def join(self, other: Rates) -> Rates:
         pairs = zip(self.parameters, other.parameters, strict=True)
@@ -208,7 +208,8 @@ class Pool:
         return [getattr(self, field.name) for field in fields(self)[1:]]
 
     def take(self, which: np.ndarray) -> Pool:
-        return Pool(self.rates.take(which), *(x[..., which] for x in self.columns))
+        # Several times as fast as x[..., which].
+        return Pool(self.rates.take(which), *(x.take(which, axis=-1) for x in self.columns))
 
     def join(self, other: Pool) -> Pool:
         pairs = zip(self.columns, other.columns, strict=True)
@@ -303,8 +304,8 @@ class Run:
 
         stages[0] = pool.rate
         for s in range(1, STAGES):
-            rates(pool.state + step * _combine(DOP853.A[s, :s], stages), stages[s])
-        state = pool.state + step * _combine(DOP853.B, stages)
+            rates(_ahead(pool.state, step, DOP853.A[s, :s], stages), stages[s])
+        state = _ahead(pool.state, step, DOP853.B, stages)
         rates(state, stages[STAGES])
 
         scale = self.atol + self.rtol * np.maximum(np.abs(pool.state), np.abs(state))
@@ -352,12 +353,12 @@ class Run:
         """The states of some members at the output times within their steps: the dense output of DOP853, of order 7."""
         # Two copies of a single one, for the reason given in `ends_of_all`.
         which = np.repeat(which, 2) if len(which) == 1 else which
-        old, h, before, after = pool.state[:, which], step[which], pool.time[which], time[which]
-        rows = stages[:, :, which]
+        old, h, before, after = pool.state.take(which, axis=-1), step[which], pool.time[which], time[which]
+        rows = stages.take(which, axis=-1)
         rates = pool.rates.take(which)
         for s, weights in enumerate(DOP853.A_EXTRA, start=STAGES + 1):
-            rates(old + h * _combine(weights[:s], rows), rows[s])
-        change = state[:, which] - old
+            rates(_ahead(old, h, weights[:s], rows), rows[s])
+        change = state.take(which, axis=-1) - old
         first, last = h * rows[0], h * rows[STAGES]
         terms = [change, first - change, 2 * change - last - first, *(h * _combine(row, rows) for row in DOP853.D)]
         due, times = pool.due[which], np.append(self.times, np.inf)
@@ -383,6 +384,14 @@ class Run:
 def _combine(weights: np.ndarray, stages: np.ndarray) -> np.ndarray:
     """The sum of the first stages with these weights."""
     return np.einsum("s,sm->m", weights, stages[: len(weights)].reshape(len(weights), -1)).reshape(stages.shape[1:])
+
+
+def _ahead(state: np.ndarray, step: np.ndarray, weights: np.ndarray, stages: np.ndarray) -> np.ndarray:
+    """Where a step leads along that sum, computed in its place."""
+    ahead = _combine(weights, stages)
+    ahead *= step
+    ahead += state
+    return ahead
 
 
 def _sum_of_squares(columns: np.ndarray) -> np.ndarray:

@@ -173,7 +173,7 @@ def integrate_ensemble(
     Examples
     --------
     >>> from numeric.kernel import Argument, Kernel
-    >>> growth = Kernel("growth", "numpy", "", (Argument("x", (), "real"),), (), lambda x: (x * x,), None)
+    >>> growth = Kernel("growth", "numpy", "", (Argument("x", (), "real"),), (), lambda: lambda x: (x * x,), None)
     >>> ensemble = integrate_ensemble(growth, {"x": [0.5, 1, 4]}, (0, 0.5), {})
     >>> ensemble.finished, ensemble.final["x"][:2].round(8)
     (array([ True,  True, False]), array([0.66666667, 2.        ]))

@@ -94,7 +94,7 @@ def integrate(
     Examples
     --------
     >>> from numeric.kernel import Argument, Kernel
-    >>> growth = Kernel("growth", "numpy", "", (Argument("x", (), "real"),), (), lambda x: (x * x,), None)
+    >>> growth = Kernel("growth", "numpy", "", (Argument("x", (), "real"),), (), lambda: lambda x: (x * x,), None)
     >>> trajectory = integrate(growth, {"x": 1}, (0, "1/2"), {})
     >>> print(trajectory.outcome, trajectory.final["x"].round(8))
     finished at t = 0.5 2.0

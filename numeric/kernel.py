@@ -1,4 +1,4 @@
-"""What a kernel is: the array-level right-hand side of a reduction, and its Taylor recurrence."""
+"""What a kernel is: the array-level vector field of a reduction, and its Taylor recurrence."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ class Argument:
 class Kernel:
     """Array code generated from one reduction for one backend.
 
-    `rhs(*states, *parameters)` returns the time derivatives in the order of `state`; every array may have
-    leading batch axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each
-    real state array (a complex state counts as its real and its imaginary part, in this order), the list of
-    its normalised Taylor coefficients 0..order at the given state; it is None where the equations have no Taylor
-    recurrence. `digest` identifies the equations.
+    `field(*parameters)` returns the vector field at these parameters: a function of the states that returns their time
+    derivatives, in the order of `state`. What depends on parameters alone is computed by then, at the precision that
+    the backend has in that moment. `rhs(*states, *parameters)` is both in one call. Every array may have leading batch
+    axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each real state array (a complex
+    state counts as its real and its imaginary part, in this order), the list of its normalised Taylor coefficients
+    0..order at the given state; it is None where the equations have no Taylor recurrence. `digest` identifies the
+    equations.
     """
 
     name: str
@@ -36,8 +38,18 @@ class Kernel:
     digest: str
     state: tuple[Argument, ...]
     parameters: tuple[Argument, ...]
-    rhs: Callable[..., tuple[Any, ...]]
+    field: Callable[..., Callable[..., tuple[Any, ...]]]
     series: Callable[..., tuple[list[Any], ...]] | None
+
+    def rhs(self, *arrays: Any) -> tuple[Any, ...]:
+        """The time derivatives of states at parameters; for many states at the same parameters use `field`.
+
+        >>> Kernel("decay", "numpy", "", (Argument("x", (), "real"),), (Argument("r", (), "real"),),
+        ...     lambda r: lambda x: (-r * x,), None).rhs(2.0, 3.0)
+        (-6.0,)
+        """
+        count = len(self.state)
+        return self.field(*arrays[count:])(*arrays[:count])
 
     def recurrence(self) -> Callable[..., tuple[list[Any], ...]]:
         """`series`, for those who cannot do without it.

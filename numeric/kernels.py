@@ -160,8 +160,8 @@ def _kernel(namespace: Mapping[str, Any], backend: str) -> Kernel:
     state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
     if backend == "auto":
         backend = _fastest(state + parameters, namespace["series"] is not None)
-    rhs = _bound(namespace["rhs"], backends.load(backend))
-    return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, rhs, namespace["series"])
+    field = _bound(namespace["field"], backends.load(backend))
+    return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, field, namespace["series"])
 
 
 def _fastest(arguments: Sequence[Argument], has_series: bool) -> str:
@@ -178,11 +178,13 @@ def _fastest(arguments: Sequence[Argument], has_series: bool) -> str:
     return "heyoka"
 
 
-def _bound(rhs: Callable[..., tuple[Any, ...]], arithmetic: Any) -> Callable[..., tuple[Any, ...]]:
-    """`rhs` with the functions of a backend, on arrays of its numbers."""
+def _bound(field: Callable[..., Any], arithmetic: Any) -> Callable[..., Callable[..., tuple[Any, ...]]]:
+    """`field` with the functions of a backend, on arrays of its numbers."""
+    asarray = arithmetic.asarray
 
-    @functools.wraps(rhs)
-    def bound(*arrays: Any) -> tuple[Any, ...]:
-        return rhs(*map(arithmetic.asarray, arrays), xp=arithmetic)
+    @functools.wraps(field)
+    def bound(*parameters: Any) -> Callable[..., tuple[Any, ...]]:
+        rhs = field(*map(asarray, parameters), xp=arithmetic)
+        return lambda *states: rhs(*map(asarray, states))
 
     return bound

@@ -50,7 +50,36 @@ class Layout:
         for argument in arguments:
             begin, end = end, end + prod(self.shapes[argument.name]) * (2 if argument.domain in COMPLEX else 1)
             self.blocks[argument.name] = slice(begin, end)
+        self.size = end
+        self._parts = [self._places(argument) for argument in arguments]
         self.unit_tokens = tuple(argument.name for argument in arguments if argument.domain == "unit tokens")
+
+    def _places(self, argument: Argument) -> tuple[tuple[int, ...], Any, Any]:
+        """The shape of an array, and where its real and its imaginary part lie: slices, or the indices of scalars."""
+        shape, block = self.shapes[argument.name], self.blocks[argument.name]
+        half = block.start + prod(shape)
+        real, imaginary = slice(block.start, half), slice(half, block.stop)
+        places = (real, imaginary) if shape else (real.start, imaginary.start)
+        return shape, places[0], places[1] if argument.domain in COMPLEX else None
+
+    def unpack(self, flat: np.ndarray) -> list[Any]:
+        """The arrays of one flat state of doubles, in order: views of it, except for scalars and complex ones."""
+        arrays = []
+        for shape, real, imaginary in self._parts:
+            value = flat[real] if imaginary is None else flat[real] + 1j * flat[imaginary]
+            arrays.append(value.reshape(shape) if shape else value)
+        return arrays
+
+    def pack(self, arrays: Sequence[Any]) -> np.ndarray:
+        """The flat state of doubles that holds these arrays; the inverse of `unpack`."""
+        flat = np.empty(self.size)
+        for value, (shape, real, imaginary) in zip(arrays, self._parts, strict=True):
+            entries = value.ravel() if shape else value
+            if imaginary is None:
+                flat[real] = entries
+            else:
+                flat[real], flat[imaginary] = entries.real, entries.imag
+        return flat
 
     def largest(self, flat: np.ndarray) -> tuple[str, slice]:
         """The state array that holds the largest entry of a flat vector."""

@@ -5,7 +5,7 @@ numbers,
 
     asarray  broadcast_to  eye  abs  real  imag  conj  exp  log  sqrt  cos  sin  linalg.inv  linalg.trace
 
-further the functions
+where `asarray` may return numbers in place of arrays without axes; further the functions
 
     polynomial(c, x) = Σ_k c[..., k, 0] x^k    acg_second_moment(Σ) = E[yyᵀ/|y|²], y ~ N(0, Σ)
     acg_second_moment_of_factor(L) = acg_second_moment(L Lᵀ)
@@ -14,7 +14,7 @@ and, for Taylor coefficients a[0], a[1], ... (scalars, or arrays that broadcast)
 
     convolve(a, b, k) = Σ_{j≤k} a[j] b[k−j] entrywise,    matmul(a, b, k) = Σ_{j≤k} a[j] @ b[k−j].
 
-`rhs` receives it as `xp`, `series` as `arithmetic`.
+`field` receives it as `xp`, `series` as `arithmetic`.
 
 What an optional backend runs on comes with an extra of attnflow. Its file imports that as
 

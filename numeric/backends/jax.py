@@ -1,7 +1,8 @@
 """Double precision on JAX arrays: kernels that can be compiled, differentiated and mapped by JAX.
 
-`rhs` is a function of JAX arrays like any other: `jax.jit`, `jax.grad`, `jax.jacfwd`, `jax.vmap` and solvers written in
-JAX take it as it is, and it is differentiable in the states and in the parameters.
+`rhs` is a function of JAX arrays like any other, and so is `field(*parameters)`: `jax.jit`, `jax.grad`, `jax.jacfwd`,
+`jax.vmap` and solvers written in JAX take them as they are, and they are differentiable in the states and in the
+parameters.
 
 JAX computes in single precision unless told otherwise, for the whole process or in a scope. Nothing here changes that:
 called without 64 bits, `rhs` raises an error. The scope must be around the outermost transformation, as the arguments
@@ -19,6 +20,7 @@ become numbers of JAX there:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -75,8 +77,11 @@ def compiled(kernel: Kernel) -> Kernel:
     """The kernel with its right-hand side compiled, in a scope with 64 bits, from and to NumPy's arrays."""
     rhs = jax.jit(kernel.rhs)  # which JAX compiles once for all calls, as the function stays the same
 
-    def scoped(*arrays: Any) -> tuple[Any, ...]:
-        with jax.enable_x64(True):
-            return tuple(map(np.asarray, rhs(*arrays)))
+    def field(*parameters: Any) -> Callable[..., tuple[Any, ...]]:
+        def scoped(*states: Any) -> tuple[Any, ...]:
+            with jax.enable_x64(True):
+                return tuple(map(np.asarray, rhs(*states, *parameters)))
 
-    return replace(kernel, rhs=scoped)
+        return scoped
+
+    return replace(kernel, field=field)

@@ -12,6 +12,11 @@ import numpy as np
 from numeric.angular_central import second_moment, second_moment_of_factor
 
 
+def _asarray(values: Any) -> Any:
+    """An array, or a number: NumPy is several times faster on those than on arrays without axes."""
+    return np.asarray(values)[()]
+
+
 def _polynomial(column: np.ndarray, x: Any) -> Any:
     """By powers rather than Horner's rule, which would be a loop over the coefficients."""
     powers = np.ones(np.broadcast_shapes(column.shape, (*np.shape(x), *column.shape[-2:])), x.dtype)
@@ -28,7 +33,7 @@ def _matmul(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
 
 
 arithmetic = SimpleNamespace(
-    asarray=np.asarray,
+    asarray=_asarray,
     broadcast_to=np.broadcast_to,
     eye=np.eye,
     abs=np.abs,

@@ -20,15 +20,22 @@ PARAMETERS = (
 )
 
 
-def rhs(Sigma, A, V, beta, xp=np):
-    """Time derivatives of Sigma; `xp` offers the array functions."""
-    delta = xp.sqrt(xp.abs(Sigma[..., 0, 0] * Sigma[..., 1, 1] - Sigma[..., 0, 1] * Sigma[..., 1, 0]))
-    t1 = Sigma + xp.asarray(delta)[..., None, None] * xp.eye(2)
-    M = xp.asarray(1 / (2 * delta + xp.linalg.trace(Sigma)))[..., None, None] * t1
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    t2 = W @ Sigma
-    Sigma_dot = t2 + t2.mT
-    return (Sigma_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    t1 = xp.eye(2)
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(Sigma):
+        """Time derivatives of Sigma."""
+        delta = xp.sqrt(xp.abs(Sigma[..., 0, 0] * Sigma[..., 1, 1] - Sigma[..., 0, 1] * Sigma[..., 1, 0]))
+        t2 = Sigma + xp.asarray(delta)[..., None, None] * t1
+        M = xp.asarray(1 / (2 * delta + xp.linalg.trace(Sigma)))[..., None, None] * t2
+        W = beta * (V @ M @ A.mT)
+        t3 = W @ Sigma
+        Sigma_dot = t3 + t3.mT
+        return (Sigma_dot,)
+
+    return rhs
 
 
 def series(order, Sigma, A, V, beta, arithmetic):

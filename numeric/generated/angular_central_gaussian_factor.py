@@ -19,12 +19,18 @@ PARAMETERS = (
 )
 
 
-def rhs(L, A, V, beta, xp=np):
-    """Time derivatives of L; `xp` offers the array functions."""
-    M = xp.acg_second_moment_of_factor(L)
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    L_dot = W @ L
-    return (L_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(L):
+        """Time derivatives of L."""
+        M = xp.acg_second_moment_of_factor(L)
+        W = beta * (V @ M @ A.mT)
+        L_dot = W @ L
+        return (L_dot,)
+
+    return rhs
 
 
 series = None  # there is no Taylor recurrence for acg_second_moment_of_factor

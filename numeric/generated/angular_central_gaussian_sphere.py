@@ -19,13 +19,19 @@ PARAMETERS = (
 )
 
 
-def rhs(Sigma, A, V, beta, xp=np):
-    """Time derivatives of Sigma; `xp` offers the array functions."""
-    M = xp.acg_second_moment(Sigma)
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    t1 = W @ Sigma
-    Sigma_dot = t1 + t1.mT
-    return (Sigma_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(Sigma):
+        """Time derivatives of Sigma."""
+        M = xp.acg_second_moment(Sigma)
+        W = beta * (V @ M @ A.mT)
+        t1 = W @ Sigma
+        Sigma_dot = t1 + t1.mT
+        return (Sigma_dot,)
+
+    return rhs
 
 
 series = None  # there is no Taylor recurrence for acg_second_moment

@@ -19,21 +19,27 @@ PARAMETERS = (
 )
 
 
-def rhs(theta, V, beta, xp=np):
-    """Time derivatives of theta; `xp` offers the array functions."""
-    n = theta.shape[-1]
-    theta = theta[..., None]
-    C = xp.cos(theta)
-    S = xp.sin(theta)
-    E = xp.exp(xp.asarray(beta)[..., None, None] * (C * C.mT + S * S.mT))
-    t1 = E @ C
-    t2 = E @ S
-    t3 = (
-        C * (xp.asarray(V[..., 1, 0])[..., None, None] * t1 + xp.asarray(V[..., 1, 1])[..., None, None] * t2)
-        - S * (xp.asarray(V[..., 0, 0])[..., None, None] * t1 + xp.asarray(V[..., 0, 1])[..., None, None] * t2)
-    )
-    theta_dot = t3 / n
-    return (theta_dot[..., 0],)
+def field(V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+    t1 = xp.asarray(V[..., 0, 0])[..., None, None]
+    t2 = xp.asarray(V[..., 0, 1])[..., None, None]
+    t3 = xp.asarray(V[..., 1, 0])[..., None, None]
+    t4 = xp.asarray(V[..., 1, 1])[..., None, None]
+
+    def rhs(theta):
+        """Time derivatives of theta."""
+        n = theta.shape[-1]
+        theta = theta[..., None]
+        C = xp.cos(theta)
+        S = xp.sin(theta)
+        E = xp.exp(beta * (C * C.mT + S * S.mT))
+        t5 = E @ C
+        t6 = E @ S
+        theta_dot = (C * (t3 * t5 + t4 * t6) - S * (t1 * t5 + t2 * t6)) / n
+        return (theta_dot[..., 0],)
+
+    return rhs
 
 
 def series(order, theta, V, beta, arithmetic):

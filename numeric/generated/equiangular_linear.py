@@ -16,10 +16,17 @@ PARAMETERS = (
 )
 
 
-def rhs(rho, beta, n, xp=np):
-    """Time derivatives of rho; `xp` offers the array functions."""
-    rho_dot = 2 * rho * beta * (-rho + 1) * (rho * (n - 1) + 1) / n
-    return (rho_dot,)
+def field(beta, n, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    t1 = n - 1
+    t2 = 2 * beta / n
+
+    def rhs(rho):
+        """Time derivatives of rho."""
+        rho_dot = rho * (-rho + 1) * (rho * t1 + 1) * t2
+        return (rho_dot,)
+
+    return rhs
 
 
 def series(order, rho, beta, n, arithmetic):

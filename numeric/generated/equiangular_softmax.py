@@ -16,12 +16,17 @@ PARAMETERS = (
 )
 
 
-def rhs(rho, beta, n, xp=np):
-    """Time derivatives of rho; `xp` offers the array functions."""
+def field(beta, n, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     t1 = n - 1
-    t2 = xp.exp(rho * beta - beta)
-    rho_dot = 2 * t2 * (-rho + 1) * (rho * t1 + 1) / (t1 * t2 + 1)
-    return (rho_dot,)
+
+    def rhs(rho):
+        """Time derivatives of rho."""
+        t2 = xp.exp(rho * beta - beta)
+        rho_dot = 2 * t2 * (-rho + 1) * (rho * t1 + 1) / (t1 * t2 + 1)
+        return (rho_dot,)
+
+    return rhs
 
 
 def series(order, rho, beta, n, arithmetic):

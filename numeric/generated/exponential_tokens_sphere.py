@@ -20,14 +20,20 @@ PARAMETERS = (
 )
 
 
-def rhs(X, A, V, beta, xp=np):
-    """Time derivatives of X; `xp` offers the array functions."""
-    n = X.shape[-2]
-    E = xp.exp(xp.asarray(beta)[..., None, None] * (X @ A @ X.mT))
-    U = E @ X @ V.mT / n
-    r = (X * U).sum(axis=-1, keepdims=True)
-    X_dot = U - r * X
-    return (X_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(X):
+        """Time derivatives of X."""
+        n = X.shape[-2]
+        E = xp.exp(beta * (X @ A @ X.mT))
+        U = E @ X @ V.mT / n
+        r = (X * U).sum(axis=-1, keepdims=True)
+        X_dot = U - r * X
+        return (X_dot,)
+
+    return rhs
 
 
 def series(order, X, A, V, beta, arithmetic):

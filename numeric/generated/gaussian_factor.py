@@ -24,15 +24,20 @@ PARAMETERS = (
 )
 
 
-def rhs(mu, L, B, V, A, b, xp=np):
-    """Time derivatives of mu, L; `xp` offers the array functions."""
-    mu = mu[..., None]
+def field(B, V, A, b, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     b = b[..., None]
-    W = A + V @ L @ (L.mT @ B)
-    c = b + V @ mu
-    mu_dot = c + W @ mu
-    L_dot = W @ L
-    return mu_dot[..., 0], L_dot
+
+    def rhs(mu, L):
+        """Time derivatives of mu, L."""
+        mu = mu[..., None]
+        W = A + V @ L @ (L.mT @ B)
+        c = b + V @ mu
+        mu_dot = c + W @ mu
+        L_dot = W @ L
+        return mu_dot[..., 0], L_dot
+
+    return rhs
 
 
 def series(order, mu, L, B, V, A, b, arithmetic):

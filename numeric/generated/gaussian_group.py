@@ -28,18 +28,23 @@ PARAMETERS = (
 )
 
 
-def rhs(G, g, mu_0, Sigma_0, B, V, A, b, xp=np):
-    """Time derivatives of G, g; `xp` offers the array functions."""
-    g = g[..., None]
+def field(mu_0, Sigma_0, B, V, A, b, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     mu_0 = mu_0[..., None]
     b = b[..., None]
-    mu = g + G @ mu_0
-    Sigma = G @ Sigma_0 @ G.mT
-    W = A + V @ Sigma @ B
-    c = b + V @ mu
-    G_dot = W @ G
-    g_dot = c + W @ g
-    return G_dot, g_dot[..., 0]
+
+    def rhs(G, g):
+        """Time derivatives of G, g."""
+        g = g[..., None]
+        mu = g + G @ mu_0
+        Sigma = G @ Sigma_0 @ G.mT
+        W = A + V @ Sigma @ B
+        c = b + V @ mu
+        G_dot = W @ G
+        g_dot = c + W @ g
+        return G_dot, g_dot[..., 0]
+
+    return rhs
 
 
 def series(order, G, g, mu_0, Sigma_0, B, V, A, b, arithmetic):

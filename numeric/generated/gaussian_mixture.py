@@ -29,22 +29,27 @@ PARAMETERS = (
 )
 
 
-def rhs(mu_1, mu_2, Sigma_1, Sigma_2, A, V, beta, w_1, w_2, xp=np):
-    """Time derivatives of mu_1, mu_2, Sigma_1, Sigma_2; `xp` offers the array functions."""
-    mu_1 = mu_1[..., None]
-    mu_2 = mu_2[..., None]
-    M = (
-        xp.asarray(w_1)[..., None, None] * (Sigma_1 + mu_1 * mu_1.mT)
-        + xp.asarray(w_2)[..., None, None] * (Sigma_2 + mu_2 * mu_2.mT)
-    )
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    mu_1_dot = W @ mu_1
-    mu_2_dot = W @ mu_2
-    t1 = W @ Sigma_1
-    Sigma_1_dot = t1 + t1.mT
-    t2 = W @ Sigma_2
-    Sigma_2_dot = t2 + t2.mT
-    return mu_1_dot[..., 0], mu_2_dot[..., 0], Sigma_1_dot, Sigma_2_dot
+def field(A, V, beta, w_1, w_2, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    w_1 = xp.asarray(w_1)[..., None, None]
+    w_2 = xp.asarray(w_2)[..., None, None]
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(mu_1, mu_2, Sigma_1, Sigma_2):
+        """Time derivatives of mu_1, mu_2, Sigma_1, Sigma_2."""
+        mu_1 = mu_1[..., None]
+        mu_2 = mu_2[..., None]
+        M = w_1 * (Sigma_1 + mu_1 * mu_1.mT) + w_2 * (Sigma_2 + mu_2 * mu_2.mT)
+        W = beta * (V @ M @ A.mT)
+        mu_1_dot = W @ mu_1
+        mu_2_dot = W @ mu_2
+        t1 = W @ Sigma_1
+        Sigma_1_dot = t1 + t1.mT
+        t2 = W @ Sigma_2
+        Sigma_2_dot = t2 + t2.mT
+        return mu_1_dot[..., 0], mu_2_dot[..., 0], Sigma_1_dot, Sigma_2_dot
+
+    return rhs
 
 
 def series(order, mu_1, mu_2, Sigma_1, Sigma_2, A, V, beta, w_1, w_2, arithmetic):

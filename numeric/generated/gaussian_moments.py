@@ -24,16 +24,21 @@ PARAMETERS = (
 )
 
 
-def rhs(mu, Sigma, B, V, A, b, xp=np):
-    """Time derivatives of mu, Sigma; `xp` offers the array functions."""
-    mu = mu[..., None]
+def field(B, V, A, b, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     b = b[..., None]
-    W = A + V @ Sigma @ B
-    c = b + V @ mu
-    mu_dot = c + W @ mu
-    t1 = W @ Sigma
-    Sigma_dot = t1 + t1.mT
-    return mu_dot[..., 0], Sigma_dot
+
+    def rhs(mu, Sigma):
+        """Time derivatives of mu, Sigma."""
+        mu = mu[..., None]
+        W = A + V @ Sigma @ B
+        c = b + V @ mu
+        mu_dot = c + W @ mu
+        t1 = W @ Sigma
+        Sigma_dot = t1 + t1.mT
+        return mu_dot[..., 0], Sigma_dot
+
+    return rhs
 
 
 def series(order, mu, Sigma, B, V, A, b, arithmetic):

@@ -25,18 +25,24 @@ PARAMETERS = (
 )
 
 
-def rhs(mu, Sigma, K, Q, V, A, b, xp=np):
-    """Time derivatives of mu, Sigma; `xp` offers the array functions."""
-    d = mu.shape[-1]
-    mu = mu[..., None]
+def field(K, Q, V, A, b, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    d = K.shape[-2]
     b = b[..., None]
-    t1 = xp.linalg.inv(xp.eye(d) + 2 * (Sigma @ K.mT @ K))
-    W = A + 2 * (V @ t1 @ Sigma @ K.mT @ Q)
-    c = b + V @ (t1 @ mu)
-    mu_dot = c + W @ mu
-    t2 = W @ Sigma
-    Sigma_dot = t2 + t2.mT
-    return mu_dot[..., 0], Sigma_dot
+    t1 = xp.eye(d)
+
+    def rhs(mu, Sigma):
+        """Time derivatives of mu, Sigma."""
+        mu = mu[..., None]
+        t2 = xp.linalg.inv(t1 + 2 * (Sigma @ K.mT @ K))
+        W = A + 2 * (V @ t2 @ Sigma @ K.mT @ Q)
+        c = b + V @ (t2 @ mu)
+        mu_dot = c + W @ mu
+        t3 = W @ Sigma
+        Sigma_dot = t3 + t3.mT
+        return mu_dot[..., 0], Sigma_dot
+
+    return rhs
 
 
 def series(order, mu, Sigma, K, Q, V, A, b, arithmetic):

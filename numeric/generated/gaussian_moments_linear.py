@@ -22,17 +22,20 @@ PARAMETERS = (
 )
 
 
-def rhs(mu, Sigma, A, V, beta, xp=np):
-    """Time derivatives of mu, Sigma; `xp` offers the array functions."""
-    mu = mu[..., None]
-    W = (
-        xp.asarray(beta)[..., None, None] * (V @ Sigma @ A.mT)
-        + xp.asarray(beta)[..., None, None] * (V @ mu * (mu.mT @ A.mT))
-    )
-    mu_dot = W @ mu
-    t1 = W @ Sigma
-    Sigma_dot = t1 + t1.mT
-    return mu_dot[..., 0], Sigma_dot
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(mu, Sigma):
+        """Time derivatives of mu, Sigma."""
+        mu = mu[..., None]
+        W = beta * (V @ Sigma @ A.mT) + beta * (V @ mu * (mu.mT @ A.mT))
+        mu_dot = W @ mu
+        t1 = W @ Sigma
+        Sigma_dot = t1 + t1.mT
+        return mu_dot[..., 0], Sigma_dot
+
+    return rhs
 
 
 def series(order, mu, Sigma, A, V, beta, arithmetic):

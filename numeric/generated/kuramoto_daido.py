@@ -26,9 +26,8 @@ PARAMETERS = (
 )
 
 
-def rhs(Xi, A, V, beta, xp=np):
-    """Time derivatives of Xi; `xp` offers the array functions."""
-    Xi = Xi[..., None]
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     t1 = 1j * A[..., 1, 0]
     t2 = 1j * A[..., 0, 1]
     a0 = A[..., 0, 0] / 2 + A[..., 1, 1] / 2 + t1 / 2 - t2 / 2
@@ -37,20 +36,26 @@ def rhs(Xi, A, V, beta, xp=np):
     t4 = 1j * V[..., 0, 1]
     v0 = V[..., 0, 0] / 2 + V[..., 1, 1] / 2 + t3 / 2 - t4 / 2
     v1 = V[..., 0, 0] / 2 + t3 / 2 + t4 / 2 - V[..., 1, 1] / 2
-    C = xp.cos(Xi)
-    S = xp.sin(Xi)
-    R = 1j * S.mean(axis=(-2, -1)) + C.mean(axis=(-2, -1))
     t5 = xp.conj(a1)
     t6 = xp.conj(a0)
-    t7 = xp.conj(R)
-    P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t7)
-    Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t7)
-    Xi_dot = (
-        xp.asarray(beta * xp.imag(P))[..., None, None]
-        + xp.asarray(beta * xp.imag(Q))[..., None, None] * C
-        - xp.asarray(beta * xp.real(Q))[..., None, None] * S
-    )
-    return (Xi_dot[..., 0],)
+
+    def rhs(Xi):
+        """Time derivatives of Xi."""
+        Xi = Xi[..., None]
+        C = xp.cos(Xi)
+        S = xp.sin(Xi)
+        R = 1j * S.mean(axis=(-2, -1)) + C.mean(axis=(-2, -1))
+        t7 = xp.conj(R)
+        P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t7)
+        Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t7)
+        Xi_dot = (
+            xp.asarray(beta * xp.imag(P))[..., None, None]
+            + xp.asarray(beta * xp.imag(Q))[..., None, None] * C
+            - xp.asarray(beta * xp.real(Q))[..., None, None] * S
+        )
+        return (Xi_dot[..., 0],)
+
+    return rhs
 
 
 def series(order, Xi, A, V, beta, arithmetic):

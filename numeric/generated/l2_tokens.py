@@ -18,16 +18,22 @@ PARAMETERS = (
 )
 
 
-def rhs(X, K, Q, V, xp=np):
-    """Time derivatives of X; `xp` offers the array functions."""
-    t1 = (
-        2 * (X @ (Q.mT @ K) @ X.mT)
-        - ((X @ Q.mT) ** 2).sum(axis=-1, keepdims=True)
-        - ((-K @ X.mT) ** 2).sum(axis=-2, keepdims=True)
-    )
-    E = xp.exp(t1 - t1.max(axis=-1, keepdims=True))
-    X_dot = E @ X @ V.mT / E.sum(axis=-1, keepdims=True)
-    return (X_dot,)
+def field(K, Q, V, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    t1 = Q.mT @ K
+
+    def rhs(X):
+        """Time derivatives of X."""
+        t2 = (
+            2 * (X @ t1 @ X.mT)
+            - ((X @ Q.mT) ** 2).sum(axis=-1, keepdims=True)
+            - ((-K @ X.mT) ** 2).sum(axis=-2, keepdims=True)
+        )
+        E = xp.exp(t2 - t2.max(axis=-1, keepdims=True))
+        X_dot = E @ X @ V.mT / E.sum(axis=-1, keepdims=True)
+        return (X_dot,)
+
+    return rhs
 
 
 def series(order, X, K, Q, V, arithmetic):

@@ -19,13 +19,19 @@ PARAMETERS = (
 )
 
 
-def rhs(X, A, V, beta, xp=np):
-    """Time derivatives of X; `xp` offers the array functions."""
-    n = X.shape[-2]
-    M = X.mT @ X / n
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    X_dot = X @ W.mT
-    return (X_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(X):
+        """Time derivatives of X."""
+        n = X.shape[-2]
+        M = X.mT @ X / n
+        W = beta * (V @ M @ A.mT)
+        X_dot = X @ W.mT
+        return (X_dot,)
+
+    return rhs
 
 
 def series(order, X, A, V, beta, arithmetic):

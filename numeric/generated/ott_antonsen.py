@@ -23,8 +23,8 @@ PARAMETERS = (
 )
 
 
-def rhs(R, A, V, beta, xp=np):
-    """Time derivatives of R; `xp` offers the array functions."""
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     t1 = 1j * A[..., 1, 0]
     t2 = 1j * A[..., 0, 1]
     a0 = A[..., 0, 0] / 2 + A[..., 1, 1] / 2 + t1 / 2 - t2 / 2
@@ -35,11 +35,18 @@ def rhs(R, A, V, beta, xp=np):
     v1 = V[..., 0, 0] / 2 + t3 / 2 + t4 / 2 - V[..., 1, 1] / 2
     t5 = xp.conj(a1)
     t6 = xp.conj(a0)
-    t7 = xp.conj(R)
-    P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t7)
-    Q = v0 * (a1 + R * a0) + v1 * (a0 + a1 * t7)
-    R_dot = beta * (Q - R**2 * xp.conj(Q)) / 2 + 1j * R * beta * xp.imag(P)
-    return (R_dot,)
+    t7 = beta / 2
+    t8 = 1j * beta
+
+    def rhs(R):
+        """Time derivatives of R."""
+        t9 = xp.conj(R)
+        P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t9)
+        Q = v0 * (a1 + R * a0) + v1 * (a0 + a1 * t9)
+        R_dot = (Q - R**2 * xp.conj(Q)) * t7 + R * xp.imag(P) * t8
+        return (R_dot,)
+
+    return rhs
 
 
 def series(order, R_re, R_im, A, V, beta, arithmetic):

@@ -22,15 +22,21 @@ PARAMETERS = (
 )
 
 
-def rhs(G, A, V, beta, X0, xp=np):
-    """Time derivatives of G; `xp` offers the array functions."""
+def field(A, V, beta, X0, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     n = X0.shape[-2]
-    Y = X0 @ G.mT
-    q = (Y**2).sum(axis=-1, keepdims=True)
-    M = Y.mT @ (Y / q) / n
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    G_dot = W @ G
-    return (G_dot,)
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(G):
+        """Time derivatives of G."""
+        Y = X0 @ G.mT
+        q = (Y**2).sum(axis=-1, keepdims=True)
+        M = Y.mT @ (Y / q) / n
+        W = beta * (V @ M @ A.mT)
+        G_dot = W @ G
+        return (G_dot,)
+
+    return rhs
 
 
 def series(order, G, A, V, beta, X0, arithmetic):

@@ -18,12 +18,18 @@ PARAMETERS = (
 )
 
 
-def rhs(M, A, V, beta, xp=np):
-    """Time derivatives of M; `xp` offers the array functions."""
-    W = xp.asarray(beta)[..., None, None] * (V @ M @ A.mT)
-    t1 = W @ M
-    M_dot = t1 + t1.mT
-    return (M_dot,)
+def field(A, V, beta, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+    beta = xp.asarray(beta)[..., None, None]
+
+    def rhs(M):
+        """Time derivatives of M."""
+        W = beta * (V @ M @ A.mT)
+        t1 = W @ M
+        M_dot = t1 + t1.mT
+        return (M_dot,)
+
+    return rhs
 
 
 def series(order, M, A, V, beta, arithmetic):

@@ -19,13 +19,18 @@ PARAMETERS = (
 )
 
 
-def rhs(X, B, V, A, b, xp=np):
-    """Time derivatives of X; `xp` offers the array functions."""
+def field(B, V, A, b, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     b = b[..., None]
-    t1 = X @ B.mT @ X.mT
-    E = xp.exp(t1 - t1.max(axis=-1, keepdims=True))
-    X_dot = E @ X @ V.mT / E.sum(axis=-1, keepdims=True) + X @ A.mT + b.mT
-    return (X_dot,)
+
+    def rhs(X):
+        """Time derivatives of X."""
+        t1 = X @ B.mT @ X.mT
+        E = xp.exp(t1 - t1.max(axis=-1, keepdims=True))
+        X_dot = E @ X @ V.mT / E.sum(axis=-1, keepdims=True) + X @ A.mT + b.mT
+        return (X_dot,)
+
+    return rhs
 
 
 def series(order, X, B, V, A, b, arithmetic):

@@ -19,14 +19,19 @@ PARAMETERS = (
 )
 
 
-def rhs(X, B, V, xp=np):
-    """Time derivatives of X; `xp` offers the array functions."""
-    t1 = X @ B.mT @ X.mT
-    E = xp.exp(t1 - t1.max(axis=-1, keepdims=True))
-    U = E @ X @ V.mT / E.sum(axis=-1, keepdims=True)
-    r = (X * U).sum(axis=-1, keepdims=True)
-    X_dot = U - r * X
-    return (X_dot,)
+def field(B, V, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
+
+    def rhs(X):
+        """Time derivatives of X."""
+        t1 = X @ B.mT @ X.mT
+        E = xp.exp(t1 - t1.max(axis=-1, keepdims=True))
+        U = E @ X @ V.mT / E.sum(axis=-1, keepdims=True)
+        r = (X * U).sum(axis=-1, keepdims=True)
+        X_dot = U - r * X
+        return (X_dot,)
+
+    return rhs
 
 
 def series(order, X, B, V, arithmetic):

@@ -36,8 +36,8 @@ PARAMETERS = (
 )
 
 
-def rhs(alpha, eta, A, V, beta, psi, xp=np):
-    """Time derivatives of alpha, eta; `xp` offers the array functions."""
+def field(A, V, beta, psi, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     psi = psi[..., None]
     t1 = 1j * A[..., 1, 0]
     t2 = 1j * A[..., 0, 1]
@@ -47,30 +47,35 @@ def rhs(alpha, eta, A, V, beta, psi, xp=np):
     t4 = 1j * V[..., 0, 1]
     v0 = V[..., 0, 0] / 2 + V[..., 1, 1] / 2 + t3 / 2 - t4 / 2
     v1 = V[..., 0, 0] / 2 + t3 / 2 + t4 / 2 - V[..., 1, 1] / 2
-    t5 = psi + xp.asarray(eta)[..., None, None]
-    C = xp.cos(t5)
-    S = xp.sin(t5)
-    t6 = xp.conj(alpha)
-    t7 = (
-        xp.asarray(alpha * t6 + 1)[..., None, None]
-        + 2 * xp.asarray(xp.real(alpha))[..., None, None] * C
-        + 2 * xp.asarray(xp.imag(alpha))[..., None, None] * S
-    )
-    D = 1 / t7
-    p = D.mean(axis=(-2, -1))
-    q = 1j * (S * D).mean(axis=(-2, -1)) + (C * D).mean(axis=(-2, -1))
-    t8 = alpha**2
-    R = q + t8 * xp.conj(q) + 2 * alpha * p
-    t9 = xp.conj(a1)
-    t10 = xp.conj(a0)
-    t11 = xp.conj(R)
-    P = v0 * (R * t9 + t10) + v1 * (t9 + t10 * t11)
-    Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t11)
-    omega = beta * xp.imag(P)
-    H = beta * Q
-    alpha_dot = (H - t8 * xp.conj(H)) / 2 + 1j * alpha * omega
-    eta_dot = omega + xp.imag(t6 * H)
-    return alpha_dot, eta_dot
+    t5 = xp.conj(a1)
+    t6 = xp.conj(a0)
+
+    def rhs(alpha, eta):
+        """Time derivatives of alpha, eta."""
+        t7 = psi + xp.asarray(eta)[..., None, None]
+        C = xp.cos(t7)
+        S = xp.sin(t7)
+        t8 = xp.conj(alpha)
+        t9 = (
+            xp.asarray(alpha * t8 + 1)[..., None, None]
+            + 2 * xp.asarray(xp.real(alpha))[..., None, None] * C
+            + 2 * xp.asarray(xp.imag(alpha))[..., None, None] * S
+        )
+        D = 1 / t9
+        p = D.mean(axis=(-2, -1))
+        q = 1j * (S * D).mean(axis=(-2, -1)) + (C * D).mean(axis=(-2, -1))
+        t10 = alpha**2
+        R = q + t10 * xp.conj(q) + 2 * alpha * p
+        t11 = xp.conj(R)
+        P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t11)
+        Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t11)
+        omega = beta * xp.imag(P)
+        H = beta * Q
+        alpha_dot = (H - t10 * xp.conj(H)) / 2 + 1j * alpha * omega
+        eta_dot = omega + xp.imag(t8 * H)
+        return alpha_dot, eta_dot
+
+    return rhs
 
 
 def series(order, alpha_re, alpha_im, eta, A, V, beta, psi, arithmetic):

@@ -34,8 +34,8 @@ PARAMETERS = (
 )
 
 
-def rhs(alpha, eta, A, V, beta, c, s, xp=np):
-    """Time derivatives of alpha, eta; `xp` offers the array functions."""
+def field(A, V, beta, c, s, xp=np):
+    """The vector field at these parameters; `xp` offers the array functions."""
     c = c[..., None]
     s = s[..., None]
     t1 = 1j * A[..., 1, 0]
@@ -46,20 +46,25 @@ def rhs(alpha, eta, A, V, beta, c, s, xp=np):
     t4 = 1j * V[..., 0, 1]
     v0 = V[..., 0, 0] / 2 + V[..., 1, 1] / 2 + t3 / 2 - t4 / 2
     v1 = V[..., 0, 0] / 2 + t3 / 2 + t4 / 2 - V[..., 1, 1] / 2
-    zeta = xp.exp(1j * eta)
-    t5 = xp.conj(alpha)
-    t6 = -zeta * t5
-    R = alpha + zeta * (-alpha * t5 + 1) * (1j * xp.polynomial(s, t6) + xp.polynomial(c, t6))
-    t7 = xp.conj(a1)
-    t8 = xp.conj(a0)
-    t9 = xp.conj(R)
-    P = v0 * (R * t7 + t8) + v1 * (t7 + t8 * t9)
-    Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t9)
-    omega = beta * xp.imag(P)
-    H = beta * Q
-    alpha_dot = (H - alpha**2 * xp.conj(H)) / 2 + 1j * alpha * omega
-    eta_dot = omega + xp.imag(t5 * H)
-    return alpha_dot, eta_dot
+    t5 = xp.conj(a1)
+    t6 = xp.conj(a0)
+
+    def rhs(alpha, eta):
+        """Time derivatives of alpha, eta."""
+        zeta = xp.exp(1j * eta)
+        t7 = xp.conj(alpha)
+        t8 = -zeta * t7
+        R = alpha + zeta * (-alpha * t7 + 1) * (1j * xp.polynomial(s, t8) + xp.polynomial(c, t8))
+        t9 = xp.conj(R)
+        P = v0 * (R * t5 + t6) + v1 * (t5 + t6 * t9)
+        Q = v0 * (a1 + a0 * R) + v1 * (a0 + a1 * t9)
+        omega = beta * xp.imag(P)
+        H = beta * Q
+        alpha_dot = (H - alpha**2 * xp.conj(H)) / 2 + 1j * alpha * omega
+        eta_dot = omega + xp.imag(t7 * H)
+        return alpha_dot, eta_dot
+
+    return rhs
 
 
 series = None  # there is no Taylor recurrence for polynomial

@@ -43,16 +43,18 @@ Rhs = Callable[[float, np.ndarray], np.ndarray]
 
 
 def flat_rhs(kernel: Kernel, layout: Layout, parameters: Mapping[str, Any]) -> Rhs:
-    """The kernel's right-hand side on flat real states; NaN where it is not defined."""
-    values = tuple(parameters.values())
-    names = [argument.name for argument in kernel.state]
+    """The kernel's vector field on flat real states; NaN where it is not defined."""
+    try:
+        with np.errstate(all="ignore"):
+            field = kernel.field(*parameters.values())
+    except np.linalg.LinAlgError:
+        return lambda _, flat: np.full_like(flat, np.nan)
 
     def rhs(_: float, flat: np.ndarray) -> np.ndarray:
         try:
-            rates = kernel.rhs(*layout.unflatten(flat).values(), *values)
+            return layout.pack(field(*layout.unpack(flat)))
         except np.linalg.LinAlgError:
             return np.full_like(flat, np.nan)
-        return layout.flatten(dict(zip(names, rates, strict=True)))
 
     return rhs
 

@@ -8,13 +8,16 @@ that a member with many steps delays none of the others.
 Flat states are columns: an array (dim, members) of doubles, whose rows are contiguous. All sums over stages and
 components run along rows in a fixed order, so that a result depends neither on the order of the members nor on their
 number, as long as that is so for the right-hand side.
+
+What the right-hand side computes from parameters alone is computed once for a pool, and again when its members change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -73,10 +76,10 @@ class Members:
         self._axes = leading or (1,)
         self.layout = _member_layout(kernel.state, states)
         self.parameter_layout = _member_layout(kernel.parameters, parameters)
-        self.dim = list(self.layout.blocks.values())[-1].stop
+        self.dim = self.layout.size
         shapes = self.layout.shapes.values()
         self._states = [np.broadcast_to(x, self._axes + shape) for x, shape in zip(states, shapes, strict=True)]
-        # Parameters that all members have in common stay single: what depends on them alone is then computed once.
+        # Parameters that all members have in common stay single: what depends on them alone is computed once for all.
         self._parameters = []
         for x, shape in zip(parameters, self.parameter_layout.shapes.values(), strict=True):
             common = np.size(x) == prod(shape)
@@ -91,35 +94,24 @@ class Members:
         _fill(self.layout, flat, [x[index] for x in self._states])
         return flat
 
-    def parameters(self, members: np.ndarray) -> list[np.ndarray | None]:
+    def rates(self, members: np.ndarray) -> Rates:
+        """What the rates of change of some members are computed with."""
+        return Rates(self, self._own_parameters(members))
+
+    def _own_parameters(self, members: np.ndarray) -> list[np.ndarray | None]:
         """The parameters of some members (first axis); None for those that all have in common."""
         index = np.unravel_index(members, self._axes)
         return [None if common else x[index] for common, x in self._parameters]
 
     def flat_parameters(self, members: np.ndarray) -> np.ndarray:
         """The parameters of some members in the layout of `parameter_layout`, as columns."""
-        blocks = self.parameter_layout.blocks.values()
-        flat = np.empty((max((block.stop for block in blocks), default=0), len(members)))
-        _fill(self.parameter_layout, flat, self._values(self.parameters(members)))
+        flat = np.empty((self.parameter_layout.size, len(members)))
+        _fill(self.parameter_layout, flat, self.with_common(self._own_parameters(members)))
         return flat
 
-    def _values(self, parameters: Sequence[np.ndarray | None]) -> list[Any]:
-        """What `parameters` returned, with those that all members have in common put in."""
+    def with_common(self, parameters: Sequence[np.ndarray | None]) -> list[Any]:
+        """The parameters of some members, with those that all members have in common put in for None."""
         return [x if own is None else own for own, (_, x) in zip(parameters, self._parameters, strict=True)]
-
-    def rates(self, flat: np.ndarray, parameters: Sequence[np.ndarray | None], out: np.ndarray) -> None:
-        """The rates of change of flat states; NaN where the right-hand side is not defined."""
-        try:
-            _fill(self.layout, out, self.kernel.rhs(*self._arrays(flat), *self._values(parameters)))
-        except np.linalg.LinAlgError:
-            # Some member has a singular matrix: find it by halving.
-            half = flat.shape[1] // 2
-            if not half:
-                out[:] = np.nan
-                return
-            for part in (slice(half), slice(half, None)):
-                own = [None if x is None else x[part] for x in parameters]
-                self.rates(flat[:, part], own, out[:, part])
 
     def scale_unit_tokens(self, flat: np.ndarray) -> None:
         """Scale the unit tokens of flat states to unit length, in place."""
@@ -127,7 +119,7 @@ class Members:
             tokens = flat[self.layout.blocks[name]].reshape(*self.layout.shapes[name], -1)  # a view
             tokens /= np.sqrt((tokens * tokens).sum(axis=-2, keepdims=True))
 
-    def _arrays(self, flat: np.ndarray) -> list[np.ndarray]:
+    def arrays(self, flat: np.ndarray) -> list[np.ndarray]:
         """The arguments of the right-hand side, members first."""
         arrays = []
         count = flat.shape[1]
@@ -141,6 +133,41 @@ class Members:
                 array = np.ascontiguousarray(block.T)
             arrays.append(array.reshape((count, *shape)))
         return arrays
+
+
+class Rates:
+    """The right-hand side for some members, at their parameters (first axis; None for those in common).
+
+    The field at these parameters is made when it is first needed, and serves all calls.
+    """
+
+    def __init__(self, members: Members, parameters: list[np.ndarray | None]):
+        self.members, self.parameters = members, parameters
+
+    @cached_property
+    def _field(self) -> Callable[..., tuple[Any, ...]]:
+        return self.members.kernel.field(*self.members.with_common(self.parameters))
+
+    def __call__(self, flat: np.ndarray, out: np.ndarray) -> None:
+        """The rates of change of flat states; NaN where the right-hand side is not defined."""
+        try:
+            _fill(self.members.layout, out, self._field(*self.members.arrays(flat)))
+        except np.linalg.LinAlgError:
+            # Some member has a singular matrix: find it by halving.
+            half = flat.shape[1] // 2
+            if not half:
+                out[:] = np.nan
+                return
+            for part in (slice(half), slice(half, None)):
+                self.take(np.arange(flat.shape[1])[part])(flat[:, part], out[:, part])
+
+    def take(self, which: np.ndarray) -> Rates:
+        return Rates(self.members, [None if x is None else x.take(which, axis=0) for x in self.parameters])
+
+    def join(self, other: Rates) -> Rates:
+        pairs = zip(self.parameters, other.parameters, strict=True)
+        joined = [None if x is None or y is None else np.concatenate((x, y)) for x, y in pairs]
+        return Rates(self.members, joined)
 
 
 def _member_layout(arguments: Sequence[Argument], arrays: Sequence[Any]) -> Layout:
@@ -164,7 +191,7 @@ def _fill(layout: Layout, flat: np.ndarray, arrays: Sequence[Any]) -> None:
 class Pool:
     """The members under way: one column each. `slot` is their place in the results, `due` the next output time."""
 
-    parameters: list[np.ndarray | None]
+    rates: Rates
     slot: np.ndarray
     state: np.ndarray
     rate: np.ndarray
@@ -181,16 +208,12 @@ class Pool:
         return [getattr(self, field.name) for field in fields(self)[1:]]
 
     def take(self, which: np.ndarray) -> Pool:
-        parameters = [None if x is None else x[which] for x in self.parameters]
-        return Pool(parameters, *(x[..., which] for x in self.columns))
+        # Several times as fast as x[..., which].
+        return Pool(self.rates.take(which), *(x.take(which, axis=-1) for x in self.columns))
 
     def join(self, other: Pool) -> Pool:
-        parameters = [
-            None if x is None or y is None else np.concatenate((x, y))
-            for x, y in zip(self.parameters, other.parameters, strict=True)
-        ]
         pairs = zip(self.columns, other.columns, strict=True)
-        return Pool(parameters, *(np.concatenate(pair, axis=-1) for pair in pairs))
+        return Pool(self.rates.join(other.rates), *(np.concatenate(pair, axis=-1) for pair in pairs))
 
 
 class Run:
@@ -242,27 +265,25 @@ class Run:
     def _admit(self, slots: np.ndarray) -> Pool:
         """New members with their first steps; those without a finite rate end here."""
         members = self.members[slots]
-        state, parameters = self.field.initial(members), self.field.parameters(members)
+        state, rates = self.field.initial(members), self.field.rates(members)
         rate = np.empty_like(state)
-        self.field.rates(state, parameters, rate)
+        rates(state, rate)
         reached = int(np.searchsorted(self.times, self.start, side="right"))
         self.record[slots, :reached] = state.T[:, None]
-        step = self._first_step(state, rate, parameters, self.end[slots] - self.start)
+        step = self._first_step(state, rate, rates, self.end[slots] - self.start)
         tries, due = np.zeros(len(slots), dtype=int), np.full(len(slots), reached)
         time, rejected = np.full(len(slots), self.start), np.zeros(len(slots), dtype=bool)
-        pool = Pool(parameters, slots, state, rate, time, self.end[slots], step, tries, rejected, due)
+        pool = Pool(rates, slots, state, rate, time, self.end[slots], step, tries, rejected, due)
         undefined = ~np.isfinite(rate).all(axis=0)
         return self._retire(pool, undefined, np.full(len(slots), End.UNDEFINED_START)) if undefined.any() else pool
 
-    def _first_step(
-        self, state: np.ndarray, rate: np.ndarray, parameters: list[np.ndarray | None], span: np.ndarray
-    ) -> np.ndarray:
+    def _first_step(self, state: np.ndarray, rate: np.ndarray, rates: Rates, span: np.ndarray) -> np.ndarray:
         """The starting step of Hairer, Nørsett and Wanner (Solving Ordinary Differential Equations I, II.4)."""
         scale = self.atol + self.rtol * np.abs(state)
         d0, d1 = _norm(state / scale), _norm(rate / scale)
         h0 = np.minimum(np.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1), span)
         ahead = np.empty_like(state)
-        self.field.rates(state + h0 * rate, parameters, ahead)
+        rates(state + h0 * rate, ahead)
         d2 = _norm((ahead - rate) / scale) / h0
         h1 = np.where(
             (d1 <= 1e-15) & (d2 <= 1e-15),
@@ -274,7 +295,7 @@ class Run:
 
     def _advance(self, pool: Pool, stages: np.ndarray) -> Pool:
         """Try one step with every member, and let those go that end with it."""
-        field, parameters = self.field, pool.parameters
+        field, rates = self.field, pool.rates
         least = 10 * np.spacing(np.abs(pool.time))
         ahead = pool.time + np.maximum(pool.step, least)
         arrives = ahead >= pool.end
@@ -283,9 +304,9 @@ class Run:
 
         stages[0] = pool.rate
         for s in range(1, STAGES):
-            field.rates(pool.state + step * _combine(DOP853.A[s, :s], stages), parameters, stages[s])
-        state = pool.state + step * _combine(DOP853.B, stages)
-        field.rates(state, parameters, stages[STAGES])
+            rates(_ahead(pool.state, step, DOP853.A[s, :s], stages), stages[s])
+        state = _ahead(pool.state, step, DOP853.B, stages)
+        rates(state, stages[STAGES])
 
         scale = self.atol + self.rtol * np.maximum(np.abs(pool.state), np.abs(state))
         fifth = _sum_of_squares(_combine(DOP853.E5, stages) / scale)
@@ -305,7 +326,7 @@ class Run:
         if field.layout.unit_tokens:
             # The exact solution keeps unit length: this moves a token by no more than its error.
             field.scale_unit_tokens(state)
-            field.rates(state, parameters, stages[STAGES])
+            rates(state, stages[STAGES])
         np.copyto(pool.state, state, where=accepted)
         np.copyto(pool.rate, stages[STAGES], where=accepted)
         np.copyto(pool.time, time, where=accepted)
@@ -332,12 +353,12 @@ class Run:
         """The states of some members at the output times within their steps: the dense output of DOP853, of order 7."""
         # Two copies of a single one, for the reason given in `ends_of_all`.
         which = np.repeat(which, 2) if len(which) == 1 else which
-        old, h, before, after = pool.state[:, which], step[which], pool.time[which], time[which]
-        rows = stages[:, :, which]
-        parameters = [None if x is None else x[which] for x in pool.parameters]
+        old, h, before, after = pool.state.take(which, axis=-1), step[which], pool.time[which], time[which]
+        rows = stages.take(which, axis=-1)
+        rates = pool.rates.take(which)
         for s, weights in enumerate(DOP853.A_EXTRA, start=STAGES + 1):
-            self.field.rates(old + h * _combine(weights[:s], rows), parameters, rows[s])
-        change = state[:, which] - old
+            rates(_ahead(old, h, weights[:s], rows), rows[s])
+        change = state.take(which, axis=-1) - old
         first, last = h * rows[0], h * rows[STAGES]
         terms = [change, first - change, 2 * change - last - first, *(h * _combine(row, rows) for row in DOP853.D)]
         due, times = pool.due[which], np.append(self.times, np.inf)
@@ -363,6 +384,14 @@ class Run:
 def _combine(weights: np.ndarray, stages: np.ndarray) -> np.ndarray:
     """The sum of the first stages with these weights."""
     return np.einsum("s,sm->m", weights, stages[: len(weights)].reshape(len(weights), -1)).reshape(stages.shape[1:])
+
+
+def _ahead(state: np.ndarray, step: np.ndarray, weights: np.ndarray, stages: np.ndarray) -> np.ndarray:
+    """Where a step leads along that sum, computed in its place."""
+    ahead = _combine(weights, stages)
+    ahead *= step
+    ahead += state
+    return ahead
 
 
 def _sum_of_squares(columns: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import sympy as sp
@@ -192,7 +192,7 @@ def _is_whole(node: Node) -> bool:
 TRIVIAL = ("input", "number", "imaginary", "size", "transpose", "element", "expand")
 
 #: Names that generated functions use themselves.
-RESERVED = ("np", "xp", "order", "arithmetic", "k", "range")
+RESERVED = ("np", "xp", "rhs", "order", "arithmetic", "k", "range")
 
 
 class Names:
@@ -260,24 +260,33 @@ def chosen_names(system: System, statements: Iterable[Node], suggestions: Mappin
     return names
 
 
+def sizes_of(node: Node) -> set[sp.Symbol]:
+    """The lengths of axes that the operation itself refers to."""
+    if node.op == "size":
+        return {node.data}
+    return {size for axis in node.data for size in axis.free_symbols} if node.op == "broadcast" else set()
+
+
 def opening_lines(
-    system: System, used: Iterable[Node], names: Mapping[Node, str], columns: Sequence[Variable]
+    arguments: Iterable[tuple[str, Variable]],
+    sizes: Set[sp.Symbol],
+    columns: Container[Variable],
+    indent: str = "    ",
 ) -> list[str]:
-    """Statements that read the sizes that are used, and turn the vectors among `columns` into columns."""
-    lines = []
-    sizes = {node.data for node in used if node.op == "size"}
-    sizes |= {size for node in used if node.op == "broadcast" for axis in node.data for size in axis.free_symbols}
-    for node, variable in zip(system.inputs, system.variables, strict=True):
+    """Statements that read these sizes off named arguments, and turn the vectors among `columns` into columns."""
+    reading, turning = [], []
+    missing = set(sizes)
+    for name, variable in arguments:
         for axis, size in enumerate(variable.shape):
-            if size in sizes:
-                lines.append(f"    {size} = {names[node]}.shape[{axis - len(variable.shape)}]")
-                sizes.remove(size)
-    if sizes:
-        raise ValueError(f"reduction: no state or parameter has an axis of length {', '.join(sorted(map(str, sizes)))}")
-    for node, variable in zip(system.inputs, system.variables, strict=True):
+            if size in missing:
+                reading.append(f"{indent}{size} = {name}.shape[{axis - len(variable.shape)}]")
+                missing.remove(size)
         if len(variable.shape) == 1 and variable in columns:
-            lines.append(f"    {names[node]} = {names[node]}[..., None]")
-    return lines
+            turning.append(f"{indent}{name} = {name}[..., None]")
+    if missing:
+        listed = ", ".join(sorted(map(str, missing)))
+        raise ValueError(f"reduction: no state or parameter has an axis of length {listed}")
+    return reading + turning
 
 
 def written_often(outputs: Sequence[Node], named: Iterable[Node], shifted: Set[Node]) -> set[Node]:
@@ -295,8 +304,15 @@ def written_often(outputs: Sequence[Node], named: Iterable[Node], shifted: Set[N
     return named
 
 
-def fit(write: Callable[[Set[Node]], list[Statement]]) -> list[str]:
-    """The lines of the statements that `write` makes, none longer than WIDTH if names can shorten them.
+def hoisted(node: Node, trivial: Container[str] = TRIVIAL) -> set[Node]:
+    """The part of a constant that is worth computing once, before what uses it."""
+    if node.op in trivial or (node.op == "power" and node.data == -1):
+        return hoisted(node.args[0], trivial) if node.args else set()
+    return {node}
+
+
+def fit(write: Callable[[Set[Node]], list[Statement]]) -> list[Statement]:
+    """The statements that `write` makes, no line longer than WIDTH if names can shorten them.
 
     `write` receives nodes that must have a name of their own. As long as a line is too long, the largest
     operand in it gets one.
@@ -312,4 +328,4 @@ def fit(write: Callable[[Set[Node]], list[Statement]]) -> list[str]:
                     forced.add(max(inner, key=lambda arg: (len(reachable([arg])), -arg.index)))
                     break
         else:
-            return [line for statement in statements for line in statement.lines()]
+            return statements

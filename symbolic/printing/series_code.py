@@ -23,13 +23,14 @@ from symbolic.printing.render import (
     ATOM,
     PRODUCT,
     SUM,
-    TRIVIAL,
     Renderer,
     Statement,
     chosen_names,
     fit,
+    hoisted,
     leading_sign,
     opening_lines,
+    sizes_of,
     suggested_names,
     written_often,
 )
@@ -90,7 +91,9 @@ def series_text(reduction: Reduction) -> str:
         head = Statement(states[0], "for k in range(1, order + 1):", "", ())
         return [*constants, *begin, *leading, head, *steps, *loop]
 
-    lines = fit(write)
+    lines = [line for statement in fit(write) for line in statement.lines()]
+    arguments = [(names[node], variable) for node, variable in zip(system.inputs, system.variables, strict=True)]
+    sizes = {size for node in used for size in sizes_of(node)}
     results = [
         f"[x[..., 0] for x in {names[state]}]" if len(variable.shape) == 1 else names[state]
         for state, variable in zip(states, system.state, strict=True)
@@ -100,7 +103,7 @@ def series_text(reduction: Reduction) -> str:
         [
             f"def series(order, {', '.join(names[node] for node in system.inputs)}, arithmetic):",
             f'    """Taylor coefficients 0..order of {described}; `arithmetic` computes with coefficients."""',
-            *opening_lines(system, used, names, columns=system.parameters),
+            *opening_lines(arguments, sizes, columns=system.parameters),
             *lines,
             f"    return {', '.join(results)}" if len(results) > 1 else f"    return ({results[0]},)",
         ]
@@ -189,7 +192,8 @@ class Lowering:
             if self.varies(node):
                 if self.is_recurrent(node):
                     needed |= {node, *(unexpanded(arg) for arg in node.args if self.varies(arg))}
-                needed |= {hoisted for arg in node.args if not self.varies(arg) for hoisted in _hoisted(arg)}
+                constants = [arg for arg in node.args if not self.varies(arg) and not arg.pure]
+                needed |= {part for constant in constants for part in hoisted(constant)}
         return {node for node in needed if node.op not in ("input", "number")}
 
     def is_recurrent(self, node: Node) -> bool:
@@ -289,12 +293,3 @@ class SeriesRenderer(Renderer):
 def unexpanded(node: Node) -> Node:
     """Scalar coefficients broadcast by themselves."""
     return node.args[0] if node.op == "expand" else node
-
-
-def _hoisted(node: Node) -> set[Node]:
-    """The part of a constant that is worth computing once, before the loop."""
-    if node.pure or node.op in ("input", "number"):
-        return set()
-    if node.op in TRIVIAL or (node.op == "power" and node.data == -1):
-        return _hoisted(node.args[0])
-    return {node}

@@ -1,4 +1,4 @@
-"""Array operations as a graph without repeated nodes: what `rhs` and `series` are both written from."""
+"""Array operations as a graph without repeated nodes: what `field` and `series` are both written from."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def by_hand(rhs, series, state, parameters=(), backend="numpy") -> Kernel:
         "",
         tuple(state),
         tuple(parameters),
-        rhs,
+        lambda *parameters: lambda *states: rhs(*states, *parameters),
         lambda order, *arrays: series(order, *arrays[:-1], arithmetic=arrays[-1]),
     )
 

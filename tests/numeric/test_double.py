@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +38,16 @@ def test_matrix_states(kernels):
     assert trajectory["X"].shape == (len(trajectory.times), 2, 2)
     expected = np.cos(2) * np.eye(2) + np.sin(2) * rotation
     np.testing.assert_allclose(trajectory.final["X"], expected, atol=CLOSE)
+
+
+def test_the_field_at_the_parameters_is_made_once():
+    made = []
+    kernel = load_kernel("ott_antonsen")
+    counted = replace(kernel, field=lambda *parameters: made.append(parameters) or kernel.field(*parameters))
+    parameters = {"A": [[1, 0.25], [-0.25, 0.5]], "V": [[0.5, -1], [1, 0.25]], "beta": 1}
+    trajectory = integrate(counted, {"R": 0.25 + 0.125j}, (0, 4), parameters)
+    trajectory.at([0.5, 3.5])
+    assert len(made) == 1 and len(trajectory.times) > 10
 
 
 def test_times_and_dense_output(kernels):

@@ -265,19 +265,55 @@ def test_members_that_are_given_up(kernels, monkeypatch):
     assert isinstance(limited.outcome(1), StepLimit) and 0 < limited.reached[1] < 10
 
 
-def test_a_singular_matrix_disturbs_nobody():
-    """x' = tr (M + x)^-1 is not defined where M + x is singular, and NumPy's inv then refuses the whole stack."""
+def inverse_of_sum(M):
+    """x' = tr (M + x)^-1, and (x + m)' = 2/(x + m) where M = m I."""
+    return lambda x: (np.linalg.inv(M + x[..., None, None] * np.eye(2)).trace(axis1=-2, axis2=-1),)
 
-    def rhs(x, M):
-        return (np.linalg.inv(M + x[..., None, None] * np.eye(2)).trace(axis1=-2, axis2=-1),)
 
-    kernel = Kernel("inverse", "numpy", "", (Argument("x", (), "real"),), (Argument("M", (2, 2), "matrix"),), rhs, None)
+def inverse_of_parameter(M):
+    """x' = x tr M^-1, whose inverse is taken before there is a state."""
+    trace = np.linalg.inv(M).trace(axis1=-2, axis2=-1)
+    return lambda x: (x * trace,)
+
+
+@pytest.mark.parametrize(
+    ("field", "start", "ends"),
+    [
+        (inverse_of_sum, 0.0, [np.sqrt(5) - 1, np.sqrt(8) - 2]),
+        (inverse_of_parameter, 1.0, [np.exp(2), np.exp(1)]),
+    ],
+)
+def test_a_singular_matrix_disturbs_nobody(field, start, ends):
+    """NumPy's inv refuses a whole stack for one singular matrix in it."""
+    x, matrix = Argument("x", (), "real"), Argument("M", (2, 2), "matrix")
+    kernel = Kernel("inverse", "numpy", "", (x,), (matrix,), field, None)
     M = np.stack([np.eye(2), np.zeros((2, 2)), 2 * np.eye(2)])
-    ensemble = integrate_ensemble(kernel, {"x": 0.0}, (0, 1), {"M": M})
+    ensemble = integrate_ensemble(kernel, {"x": start}, (0, 1), {"M": M})
     assert ensemble.finished.tolist() == [True, False, True]
-    # (x + m)' = 2/(x + m)
-    np.testing.assert_allclose(ensemble.final["x"][[0, 2]], [np.sqrt(5) - 1, np.sqrt(8) - 2], rtol=CLOSE)
+    np.testing.assert_allclose(ensemble.final["x"][[0, 2]], ends, rtol=CLOSE)
     assert "not finite at the initial state" in str(ensemble.outcome(1))
+    assert "not finite at the initial state" in str(integrate(kernel, {"x": start}, (0, 1), {"M": M[1]}).outcome)
+
+
+def test_a_pool_makes_its_field_once():
+    """Twelve stages of a step and more share it; with parameters of their own it is made again when members change."""
+    calls = {"field": 0, "rhs": 0}
+
+    def field(rate):
+        calls["field"] += 1
+
+        def rhs(x):
+            calls["rhs"] += 1
+            return (rate * x,)
+
+        return rhs
+
+    x, rate = Argument("x", (), "real"), Argument("rate", (), "real")
+    rates = np.linspace(-2, 2, 50)
+    ensemble = integrate_ensemble(Kernel("counted", "numpy", "", (x,), (rate,), field, None),
+                                  {"x": 1.0}, (0, 1), {"rate": rates})  # fmt: skip
+    np.testing.assert_allclose(ensemble.final["x"], np.exp(rates), rtol=CLOSE)
+    assert 10 * calls["field"] <= calls["rhs"]
 
 
 def test_inputs_are_not_mutated_and_nothing_leaks(kernels):
@@ -501,7 +537,8 @@ def test_equilibria_and_undefined_starts_with_heyoka(batches):
             product.append(arithmetic.convolve(x, log, k))
         return (x,)
 
-    kernel = Kernel("x log x", "heyoka", "", (Argument("x", (), "real"),), (), lambda x: (x * np.log(x),), series)
+    x = Argument("x", (), "real")
+    kernel = Kernel("x log x", "heyoka", "", (x,), (), lambda: lambda x: (x * np.log(x),), series)
     ensemble = integrate_ensemble(kernel, {"x": [1.0, -1.0, 0.5, 2.0]}, (0, 1), {}, t_eval=[0.5])
     assert ensemble.finished.tolist() == [True, False, True, True]
     x = np.array([1.0, 0.5, 2.0])

@@ -103,6 +103,16 @@ def pairing(left, right):
     return sum(float(np.sum(np.real(np.asarray(a) * np.asarray(b)))) for a, b in zip(left, right, strict=True))
 
 
+@every_kernel
+def test_a_field_at_given_parameters(name, double):
+    """Compiled, and mapped over states."""
+    by_numpy, by_jax = kernels(name)
+    count = len(by_numpy.state)
+    states, parameters = point(name, batch=(4,))[:count], point(name, seed=1)[count:]
+    expected = by_numpy.field(*parameters)(*states)
+    assert_close(jax.jit(jax.vmap(by_jax.field(*parameters)))(*states), expected, 1e-13)
+
+
 def test_transformations_compose(double):
     """The derivative in β of a rate along a batch: ρ' = 2βρ(1−ρ)(ρ(n−1) + 1)/n is linear in β."""
     _, kernel = kernels("equiangular_linear")

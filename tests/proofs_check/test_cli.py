@@ -230,8 +230,8 @@ def test_kernels_are_written_and_then_found_as_derived(attnflow, one_kernel):
 
 def test_a_changed_sign_in_a_kernel_is_shown(attnflow, one_kernel):
     attnflow("kernels")
-    before, code = one_kernel.read_text().split("def rhs(")
-    one_kernel.write_text(f"{before}def rhs({code.replace(' - ', ' + ', 1)}")
+    before, code = one_kernel.read_text().split("def field(")
+    one_kernel.write_text(f"{before}def field({code.replace(' - ', ' + ', 1)}")
     planted = one_kernel.read_text()
     result = attnflow("kernels", "--check")
     assert result.exit_code == 1

@@ -108,7 +108,7 @@ def test_several_roots_in_one_step_are_found():
     def series(order, x0, arithmetic):
         return ([x0, mpmath.mpf(1)] + [mpmath.mpf(0)] * (order - 1),)
 
-    clock = Kernel("clock", "numpy", "", (Argument("x", (), "real"),), (), lambda x: (np.ones_like(x),), series)
+    clock = Kernel("clock", "numpy", "", (Argument("x", (), "real"),), (), lambda: lambda x: (np.ones_like(x),), series)
     trajectory = integrate(clock, {"x": 0}, (0, 1), {}, events=lambda t, s: (s["x"] - 0.3) * (s["x"] - 0.7), digits=20)
     assert len(trajectory.times) == 2
     with mpmath.workdps(20):

@@ -13,7 +13,7 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic import canonical_reductions
 from symbolic.derivation import Derivation
-from symbolic.printing.array_code import digest, module_text, rhs_text
+from symbolic.printing.array_code import digest, field_text, module_text
 from symbolic.reduction import Reduction, Variable
 
 d, n = sp.symbols("d n", integer=True, positive=True)
@@ -30,7 +30,7 @@ def typed(state, parameters, equations, definitions=(), title="Typed by hand", n
     return Reduction(name, title, None, None, *variables, tuple(definitions), equations, (), (), Derivation(name))
 
 
-def run(text, function="rhs"):
+def run(text, function="field"):
     """The function of a module with this text."""
     namespace = {}
     exec(compile(text, "<generated>", "exec"), namespace)
@@ -102,31 +102,31 @@ def test_a_product_and_its_transpose_are_computed_once():
     covariance = {S: "covariance"}
     parameters = {A: "matrix", B: "matrix", V: "matrix"}
     rate = A * S + S * A.T + V * S * B * S + S * B.T * S * V.T
-    text = rhs_text(typed(covariance, parameters, {S: rate}))
+    text = field_text(typed(covariance, parameters, {S: rate}))
     assert text.count("@") == 4
     # Without symmetry S Aᵀ is not (A S)ᵀ, and nothing may be shared.
-    text = rhs_text(typed({S: "matrix"}, parameters, {S: A * S + S * A.T}))
+    text = field_text(typed({S: "matrix"}, parameters, {S: A * S + S * A.T}))
     assert text.count("@") == 2
-    rhs = run("import numpy as np\n" + text)
+    field = run("import numpy as np\n" + text)
     s, a = np.random.default_rng(0).normal(size=(2, 3, 3))
-    (value,) = rhs(s, a, a, a)
+    (value,) = field(a, a, a)(s)
     np.testing.assert_allclose(value, a @ s + s @ a.T, rtol=1e-13)  # sums of three products
 
 
 def test_rates_of_covariances_are_exactly_symmetric():
     """Several products, each with its transpose, and symmetric terms: equal to the last bit."""
     rate = A * S + S * A.T + V * S * B * S + S * B.T * S * V.T + S / 3
-    rhs = run(module_text(typed({S: "covariance"}, {A: "matrix", B: "matrix", V: "matrix"}, {S: rate})))
+    field = run(module_text(typed({S: "covariance"}, {A: "matrix", B: "matrix", V: "matrix"}, {S: rate})))
     s, a, b, v = np.random.default_rng(0).normal(size=(4, 5, 5))
-    (value,) = rhs(s + s.T, a, b, v)
+    (value,) = field(a, b, v)(s + s.T)
     assert (value == value.T).all()
 
 
 def test_products_are_associated_for_many_tokens():
-    text = rhs_text(typed({X: "tokens"}, {A: "matrix"}, {X: X * X.T * X * A / n}))
+    text = field_text(typed({X: "tokens"}, {A: "matrix"}, {X: X * X.T * X * A / n}))
     assert "X @ (X.mT @ X @ A) / n" in text
     L = sp.MatrixSymbol("L", d, sp.Symbol("r", integer=True, positive=True))
-    text = rhs_text(typed({L: "matrix"}, {A: "matrix"}, {L: A * L * L.T * A * L}))
+    text = field_text(typed({L: "matrix"}, {A: "matrix"}, {L: A * L * L.T * A * L}))
     assert "A @ L @ (L.mT @ A @ L)" in text
 
 
@@ -139,8 +139,8 @@ def test_softmax_is_shifted_however_it_is_written():
     for rate, count in ((quotient, 1), (by_product, 1), (heads, 2), (squares, 1), (2 * quotient - X, 1)):
         definitions = [(E, exponential(scores)), (F, exponential(X * B * X.T))]
         text = module_text(typed({X: "tokens"}, {A: "matrix", B: "matrix"}, {X: rate}, definitions))
-        assert text.count(".max(axis=-1, keepdims=True)") == 2 * count  # in rhs and in series
-    text = rhs_text(typed({X: "tokens"}, {A: "matrix"}, {X: quotient}, definitions[:1]))
+        assert text.count(".max(axis=-1, keepdims=True)") == 2 * count  # in field and in series
+    text = field_text(typed({X: "tokens"}, {A: "matrix"}, {X: quotient}, definitions[:1]))
     assert text.count("@") == 3  # the scores are computed once, though the shift uses them twice
 
 
@@ -157,18 +157,59 @@ def test_long_expressions_are_broken_up_correctly():
     point = [sp.Rational(k, 7) for k in range(1, 9)]
     symbols = [variable.symbol for variable in reduction.state]
     expected = [float(rate.subs(dict(zip(symbols, point, strict=True)))) for rate in reduction.equations.values()]
-    np.testing.assert_allclose(run(module_text(reduction))(*map(float, point)), expected, rtol=1e-13)
+    np.testing.assert_allclose(run(module_text(reduction))()(*map(float, point)), expected, rtol=1e-13)
+
+
+def test_what_parameters_determine_is_set_apart():
+    """All of it in a product, in a sum, in a quotient and in a power, and each once."""
+    p, q = sp.symbols("p q", positive=True)
+    rate = 3 * p * q * sp.sin(x) / 2 + sp.sqrt(p) * (x + q) + x / p + q + sp.exp(p)
+    text = field_text(typed({x: "real"}, {p: "positive", q: "positive"}, {x: rate}))
+    before, rhs = text.split("    def rhs(x):\n")
+    assert [line for line in before.splitlines() if " = " in line] == [
+        "    t1 = xp.sqrt(p)",
+        "    t2 = 3 * p * q / 2",
+        "    t3 = q + xp.exp(p)",
+    ]
+    assert "x_dot = x / p + t1 * (x + q) + xp.sin(x) * t2 + t3\n" in rhs
+
+
+def test_a_definition_keeps_its_value():
+    p, w = sp.symbols("p w", real=True)
+    definitions = [(w, p * sp.sin(x))]
+    text = field_text(typed({x: "real", y: "real"}, {p: "real"}, {x: w / 2, y: w * y}, definitions))
+    assert "w = p * xp.sin(x)\n" in text and "x_dot = w / 2\n" in text
+
+
+@pytest.mark.parametrize("parameters", [{A: "matrix"}, {A: "matrix", F: "matrix"}])
+def test_sizes_are_read_where_they_are_known(parameters):
+    """The number of tokens off the parameter F, when there is one, and off the state when not."""
+    text = field_text(typed({X: "tokens"}, parameters, {X: sp.OneMatrix(n, n) * X / (n + 1)}))
+    before, rhs = text.split("    def rhs(X):\n")
+    assert ("n = F.shape[-2]\n" in before) == (F in parameters)
+    assert ("n = X.shape[-2]\n" in rhs) == (F not in parameters)
+    field = run("import numpy as np\n" + text)
+    tokens = np.arange(12.0).reshape(4, 3)
+    (rates,) = field(*[np.eye(3), np.eye(4)][: len(parameters)])(tokens)
+    np.testing.assert_allclose(rates, np.tile(tokens.sum(0) / 5, (4, 1)), rtol=1e-15)
+
+
+def test_parameters_that_only_multiply_matrices_become_matrices():
+    p = sp.Symbol("p", real=True)
+    assert "\n    p = xp.asarray(p)[..., None, None]\n" in field_text(typed({X: "tokens"}, {p: "real"}, {X: p * X}))
+    both = typed({X: "tokens", x: "real"}, {p: "real"}, {X: p * X, x: p * x})
+    assert "\n    t1 = xp.asarray(p)[..., None, None]\n" in field_text(both)
 
 
 def test_any_symbol_name_becomes_an_identifier():
-    names = ["lambda", "np", "xp", "k", "order", "arithmetic", "t1", "x'", "2y", "x_dot"]
+    names = ["lambda", "np", "xp", "k", "order", "arithmetic", "t1", "x'", "2y", "x_dot", "rhs"]
     symbols = [sp.Symbol(name, real=True) for name in names]
     rate = sum((index * symbol for index, symbol in enumerate(symbols, 1)), x)
     definition = sp.Symbol("x", positive=True)  # of the same name as the state
     parameters = dict.fromkeys(symbols, "real")
     text = module_text(typed({x: "real"}, parameters, {x: 2 * definition}, [(definition, rate)]))
-    assert run(text)(1.0, *[1.0] * 10) == (2 * 56,)
-    assert run(text, "series")(1, 1, *[1] * 10, None) == ([1, 2 * 56],)
+    assert run(text)(*[1.0] * 11)(1.0) == (2 * 67,)
+    assert run(text, "series")(1, 1, *[1] * 11, None) == ([1, 2 * 67],)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def ours() -> complex:
     kernel = load_kernel("ott_antonsen", "heyoka")
     for _ in range(ORBITS):
         trajectory = integrate(kernel, {"R": START}, (0.0, END), PARAMETERS, rtol=OUR_TOLERANCE, atol=OUR_TOLERANCE)
-    return complex(trajectory.final["R"])
+        final = complex(trajectory.final["R"])
+    return final
 
 
 @cache

@@ -222,8 +222,10 @@ def _convert(argument: Argument, value: Any, exact: bool) -> np.ndarray:
                     f"{argument.name}: entry {entry!r} is not a "
                     f"{'complex' if is_complex else 'real'} number; expected {wanted}"
                 ) from None
+        if not exact:  # finite numbers may be infinite as doubles
+            array = array.astype(complex if is_complex else float)
         _check_finite(argument, np.frompyfunc(mpmath.isfinite, 1, 1)(array))
-        return array if exact else array.astype(complex if is_complex else float)
+        return array
 
 
 def _check_finite(argument: Argument, finite: Any) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import mpmath
 
 from numeric import exact_routes
+from numeric.flat_inputs import flat_inputs
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
 from numeric.integrators import taylor
 from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import flat_rhs, scipy_steps
 from numeric.kernel import Kernel
 from numeric.layout import Layout
-from numeric.trajectory import Solution, Trajectory
+from numeric.trajectory import Trajectory
 
 #: What kernels of the multiple precision backend are integrated with when no digits are given.
 DEFAULT_DIGITS = 50
@@ -107,20 +108,21 @@ def integrate(
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return _trajectory(solution, times, kernel.name)
+            return Trajectory(solution, kernel.name, times)
 
     rtol, atol = check_tolerances(rtol, atol)
-    groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
-    state, values = check_values(*groups, normalize=normalize)
     start, end = check_time_span(t_span)
     times = None if t_eval is None else check_times(t_eval, (start, end))
-    layout = Layout(kernel.state, state)
-    flat = layout.flatten(state)
     if kernel.backend == "heyoka":
         from numeric.integrators import heyoka_solver
 
-        compiled = heyoka_solver.Problem(kernel, layout, values, start, end, flat, rtol, atol)
-        return _trajectory(heyoka_solver.solve(compiled, functions), times, kernel.name)
+        places, vector = flat_inputs(kernel, initial, parameters, normalize)
+        compiled = heyoka_solver.Problem(kernel, places, vector, start, end, rtol, atol)
+        return Trajectory(heyoka_solver.solve(compiled, functions), kernel.name, times)
+    groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
+    state, values = check_values(*groups, normalize=normalize)
+    layout = Layout(kernel.state, state)
+    flat = layout.flatten(state)
     if kernel.backend == "jax":
         from numeric.backends import jax
 
@@ -131,7 +133,7 @@ def integrate(
     else:
         steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     solution = follow(steps, layout, start, flat, functions, precision=None)
-    return _trajectory(solution, times, route.kernel if route else kernel.name)
+    return Trajectory(solution, route.kernel if route else kernel.name, times)
 
 
 def _exact_problem(
@@ -146,15 +148,3 @@ def _exact_problem(
     state, values = check_values(*groups, exact=True, normalize=normalize)
     start, end = check_time_span(t_span, exact=True)
     return taylor.Problem(kernel, state, values, start, end)
-
-
-def _trajectory(solution: Solution, times: list[Any] | None, route: str) -> Trajectory:
-    return Trajectory(
-        final=solution.named(solution.final),
-        outcome=solution.outcome,
-        events=[[(time, solution.named(flat)) for time, flat in found] for found in solution.events],
-        error=solution.error,
-        _solution=solution,
-        route=route,
-        _wanted=times,
-    )

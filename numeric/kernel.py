@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -40,6 +41,16 @@ class Kernel:
     parameters: tuple[Argument, ...]
     field: Callable[..., Callable[..., tuple[Any, ...]]]
     series: Callable[..., tuple[list[Any], ...]] | None
+
+    @cached_property
+    def names(self) -> tuple[list[str], list[str]]:
+        """Those of the states, and those of the parameters."""
+        return [argument.name for argument in self.state], [argument.name for argument in self.parameters]
+
+    @cached_property
+    def places(self) -> dict[tuple[tuple[int, ...] | None, ...], Any]:
+        """Where states and parameters lie in a vector, for shapes seen so far (`numeric.flat_inputs`)."""
+        return {}
 
     def rhs(self, *arrays: Any) -> tuple[Any, ...]:
         """The time derivatives of states at parameters; for many states at the same parameters use `field`.

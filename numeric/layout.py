@@ -63,7 +63,7 @@ class Layout:
         return shape, places[0], places[1] if argument.domain in COMPLEX else None
 
     def unpack(self, flat: np.ndarray) -> list[Any]:
-        """The arrays of one flat state of doubles, in order: views of it, except for scalars and complex ones."""
+        """The arrays of one flat state, in order: views of it, except for scalars and complex ones."""
         arrays = []
         for shape, real, imaginary in self._parts:
             value = flat[real] if imaginary is None else flat[real] + 1j * flat[imaginary]

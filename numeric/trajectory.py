@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -91,14 +91,19 @@ class Solution:
 
     def named(self, flat: np.ndarray) -> dict[str, Any]:
         """The named states of a flat one, as copies that their owner may change."""
-        return self.layout.unflatten(flat.copy())
+        if self.precision is None:
+            return self._named(flat)
+        with mpmath.workprec(self.precision):
+            return self._named(flat)
+
+    def _named(self, flat: np.ndarray) -> dict[str, Any]:
+        return dict(zip(self.layout.shapes, self.layout.unpack(flat.copy()), strict=True))
 
     def stack(self, rows: Sequence[np.ndarray]) -> np.ndarray:
         """Flat states as the rows of one array, which has the right shape for no rows too."""
         return np.array(rows, dtype=self.initial.dtype).reshape(len(rows), len(self.initial))
 
 
-@dataclass(frozen=True)
 class Trajectory:
     """A solution of a kernel's equations.
 
@@ -122,13 +127,24 @@ class Trajectory:
         The name of the kernel that was integrated: the one given, or that of an exact route (`numeric.exact_routes`).
     """
 
-    final: Mapping[str, Any]
-    outcome: Outcome
-    events: list[list[tuple[Any, dict[str, Any]]]]
-    error: Any
-    route: str
-    _solution: Solution = field(repr=False)
-    _wanted: Sequence[Any] | None = field(repr=False)
+    def __init__(self, solution: Solution, route: str, wanted: Sequence[Any] | None):
+        self._solution, self.route, self._wanted = solution, route, wanted
+
+    @property
+    def outcome(self) -> Outcome:
+        return self._solution.outcome
+
+    @property
+    def error(self) -> Any:
+        return self._solution.error
+
+    @cached_property
+    def final(self) -> Mapping[str, Any]:
+        return self._solution.named(self._solution.final)
+
+    @cached_property
+    def events(self) -> list[list[tuple[Any, dict[str, Any]]]]:
+        return [[(time, self._solution.named(flat)) for time, flat in found] for found in self._solution.events]
 
     @cached_property
     def _table(self) -> tuple[np.ndarray, Mapping[str, Any]]:

@@ -16,8 +16,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,12 +23,13 @@ import heyoka as hy
 import numpy as np
 
 from numeric.backends.heyoka import system
+from numeric.flat_inputs import Places
 from numeric.integrators.events import follow
-from numeric.integrators.idle import Idle
+from numeric.integrators.idle import Borrowed, Idle
 from numeric.integrators.scipy_solver import MAX_STEPS
 from numeric.integrators.vanishing_steps import COARSER, COARSEST, Entry, failure
 from numeric.kernel import Kernel
-from numeric.layout import Layout, flatten
+from numeric.layout import Layout
 from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
 
@@ -47,33 +46,31 @@ FEWEST_ULPS = 4
 Equations = Sequence[tuple[hy.expression, hy.expression]]
 
 
-@dataclass(eq=False)
 class Problem:
-    """An initial value problem whose inputs were checked; `parameters` are arrays by name."""
+    """An initial value problem at states and parameters that were checked, one after the other in a vector."""
 
-    kernel: Kernel
-    layout: Layout
-    parameters: Mapping[str, Any]
-    start: float
-    end: float
-    initial: np.ndarray
-    rtol: float
-    atol: float
+    def __init__(
+        self, kernel: Kernel, places: Places, vector: np.ndarray, start: float, end: float, rtol: float, atol: float
+    ):
+        self.kernel, self.places, self.start, self.end, self.rtol, self.atol = kernel, places, start, end, rtol, atol
+        self.layout = places.state
+        self.initial, self.parameters = vector[: self.layout.size], vector[self.layout.size :]
 
-    @contextmanager
-    def integrator(self, coarser: float = 1.0) -> Iterator[Any]:
-        """A compiled integrator at the start of this problem, with tolerances that are this much coarser."""
+    def integrator(self, coarser: float = 1.0) -> Borrowed[Any]:
+        """A compiled integrator, with tolerances that are this much coarser."""
+        kernel, places = self.kernel, self.places
         tolerance = min(max(coarser * min(self.rtol, self.atol), sys.float_info.epsilon), COARSEST)
-        identity = self.kernel.digest or self.kernel.series  # equations typed by hand have no digest
-        shapes = {name: value.shape for name, value in self.parameters.items()}
-        key = (identity, tolerance, *self.layout.shapes.values(), *shapes.values())
-        with idle.borrowed(key, lambda: _compile(self.kernel, self.layout.shapes | shapes, tolerance)) as integrator:
-            integrator.time = self.start
-            integrator.state[:] = self.initial
-            values = integrator.pars  # up to the last one that occurs
-            if len(values):
-                values[:] = flatten(self.kernel.parameters, self.parameters)[: len(values)]
-            yield integrator
+        identity = kernel.digest or kernel.series  # equations typed by hand have no digest
+        key = identity, tolerance, places.shapes
+        return idle.borrowed(key, lambda: _compile(kernel, places.all.shapes, tolerance))
+
+    def begin(self, integrator: Any) -> None:
+        """Put an integrator at the start."""
+        integrator.time = self.start
+        integrator.state[:] = self.initial
+        values = integrator.pars  # up to the last one that occurs
+        if len(values):
+            values[:] = self.parameters[: len(values)]
 
 
 def _compile(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]], tolerance: float) -> Any:
@@ -92,6 +89,7 @@ def solve(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
     """The solution up to its outcome, or to the first terminal event."""
     if not events:
         with problem.integrator() as integrator:
+            problem.begin(integrator)
             status, shortest, *_ = integrator.propagate_until(problem.end, max_steps=MAX_STEPS)
             final = problem.layout.with_unit_tokens(integrator.state.copy())
         # Steps that vanished on the way may have led across a singularity.
@@ -108,10 +106,26 @@ def _follow(problem: Problem, events: Sequence[Callable[..., Any]]) -> Solution:
 class Propagated(Solution):
     """A solution that reached its end, whose steps are retraced when they are asked for."""
 
+    events, precision = (), None
+
     def __init__(self, problem: Problem, final: np.ndarray):
-        self.layout, self.start, self.initial = problem.layout, problem.start, problem.initial
-        self.events, self.outcome, self.precision = (), Finished(problem.end), None
         self._problem, self._final = problem, final
+
+    @property
+    def layout(self) -> Layout:  # type: ignore[override]
+        return self._problem.layout
+
+    @property
+    def start(self) -> float:
+        return self._problem.start
+
+    @property
+    def initial(self) -> np.ndarray:  # type: ignore[override]
+        return self._problem.initial
+
+    @property
+    def outcome(self) -> Outcome:  # type: ignore[override]
+        return Finished(self._problem.end)
 
     @cached_property
     def pieces(self) -> Sequence[Piece]:  # type: ignore[override]
@@ -133,6 +147,7 @@ class Propagated(Solution):
         grid = [*([self.start] if times[0] > self.start else []), *times, *([self.end] if times[-1] < self.end else [])]
         first = 1 if times[0] > self.start else 0
         with self._problem.integrator() as integrator:
+            self._problem.begin(integrator)
             found = integrator.propagate_grid(grid, max_steps=MAX_STEPS)[-1]
         return [self.layout.with_unit_tokens(row) for row in found[first : first + len(times)]]
 
@@ -140,6 +155,7 @@ class Propagated(Solution):
 def heyoka_steps(problem: Problem) -> Iterator[Piece | Outcome]:
     """The steps one by one, then the outcome."""
     with problem.integrator() as integrator:
+        problem.begin(integrator)
         orders, unit = np.arange(integrator.order + 1), problem.layout.with_unit_tokens
         time, state = problem.start, problem.initial
         history: list[Entry] = []
@@ -182,6 +198,7 @@ def _step(integrator: Any, end: float, write_tc: bool) -> Any:
 def _coarse_end(problem: Problem) -> float:
     """Where a run with coarser tolerances gives up."""
     with problem.integrator(COARSER) as integrator:
+        problem.begin(integrator)
         while _step(integrator, problem.end, write_tc=False) == hy.taylor_outcome.step_limit:
             pass
         return float(integrator.time)

@@ -7,27 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.printing.str import StrPrinter
 
-from symbolic.printing.fixed_parts import FixedParts
-from symbolic.printing.render import (
-    Renderer,
-    Statement,
-    chosen_names,
-    fit,
-    opening_lines,
-    sizes_of,
-    suggested_names,
-    written_often,
-)
+from symbolic.printing.field_code import field_text
 from symbolic.printing.series_code import series_text
-from symbolic.printing.ssa import Node, reachable, shiftable
-from symbolic.printing.translate import System, translate
 from symbolic.reduction import Reduction, Variable
 
 COMMUTATIVE = (sp.Add, sp.Mul, sp.MatAdd, sp.HadamardProduct)
@@ -85,75 +72,6 @@ def digest(reduction: Reduction) -> str:
     for variable in reduction.state:
         lines.append(f"{_canonical_text(variable.symbol)}' = {_canonical_text(reduction.equations[variable.symbol])}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def field_text(reduction: Reduction) -> str:
-    """The function `field`, which takes the parameters and returns `rhs`: from the states to their time derivatives.
-
-    Arrays may have any leading batch axes. What depends on parameters alone is computed once, before `rhs`.
-    """
-    system = translate(reduction.state, reduction.parameters, reduction.definitions, reduction.equations)
-    fixed = FixedParts(system)
-    system = fixed.system()
-    used = reachable(system.rates)
-    shifted = shiftable(system.rates)
-    needed = fixed.needed(used)
-    suggestions = suggested_names(system.definitions, system.state, system.rates)
-    matrices = _only_as_matrices(system, used, needed)
-    names: dict[Node, str] = {}
-
-    def write(forced: Set[Node]) -> list[Statement]:
-        assigned = written_often(system.rates, forced | suggestions.keys() | needed, shifted)
-        statements = [node for node in used if node in assigned and node in fixed]
-        statements += [node for node in used if node in assigned and node not in fixed]
-        names.clear()
-        names.update(chosen_names(system, [node for node in statements if node not in matrices], suggestions))
-        names.update({matrix: names[parameter] for matrix, parameter in matrices.items()})
-        renderer = Renderer("xp", names, shifted)
-        return [
-            # A plus makes a number of an array without axes, on which NumPy is several times slower.
-            Statement(
-                node,
-                f"{names[node]} = {'+' if node.op == 'element' else ''}",
-                *renderer.statement(node),
-                indent="    " if node in fixed else " " * 8,
-            )
-            for node in statements
-        ]
-
-    statements = fit(write)
-    arguments = [(names[node], variable) for node, variable in zip(system.inputs, system.variables, strict=True)]
-    states, parameters = arguments[: len(system.state)], arguments[len(system.state) :]
-    sizes = {size for node in used for size in sizes_of(node)}
-    listed = ", ".join(name for name, _ in states)
-    results = []
-    for variable, rate in zip(system.state, system.rates, strict=True):
-        results.append(names[rate] + ("[..., 0]" if len(variable.shape) == 1 else ""))
-    return "\n".join(
-        [
-            f"def field({', '.join([*(name for name, _ in parameters), 'xp=np'])}):",
-            '    """The vector field at these parameters; `xp` offers the array functions."""',
-            *opening_lines(parameters, sizes & fixed.sizes, columns=system.parameters),
-            *(line for statement in statements if statement.node in fixed for line in statement.lines()),
-            "",
-            f"    def rhs({listed}):",
-            f'        """Time derivatives of {listed}."""',
-            *opening_lines(states, sizes - fixed.sizes, columns=system.state, indent=" " * 8),
-            *(line for statement in statements if statement.node not in fixed for line in statement.lines()),
-            f"        return {', '.join(results)}" if len(results) > 1 else f"        return ({results[0]},)",
-            "",
-            "    return rhs",
-        ]
-    )
-
-
-def _only_as_matrices(system: System, used: Iterable[Node], needed: Set[Node]) -> dict[Node, Node]:
-    """The matrices of equal entries that stand for a scalar parameter everywhere, and may have its name."""
-    uses = Counter(arg for node in used for arg in node.args)
-    uses.update(system.rates)
-    parameters = system.inputs[len(system.state) :]
-    candidates = [node for node in used if node in needed and node.op == "expand" and node.args[0] in parameters]
-    return {node: node.args[0] for node in candidates if uses[node.args[0]] == 1}
 
 
 def _canonical_text(expression: sp.Basic, bound: Mapping[sp.Basic, str] | None = None) -> str:

@@ -13,7 +13,8 @@ from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 
 from symbolic import canonical_reductions
 from symbolic.derivation import Derivation
-from symbolic.printing.array_code import digest, field_text, module_text
+from symbolic.printing.array_code import digest, module_text
+from symbolic.printing.field_code import field_text
 from symbolic.reduction import Reduction, Variable
 
 d, n = sp.symbols("d n", integer=True, positive=True)

@@ -84,12 +84,11 @@ class Workload:
         """The right-hand side on real components at the current precision, and the initial state."""
         groups = ("initial", kernel.state, self.initial), ("parameters", kernel.parameters, self.parameters)
         state, parameters = check_values(*groups, exact=True)
-        layout = Layout(kernel.state, state)
+        layout, field = Layout(kernel.state, state), kernel.field(*parameters.values())
 
         def rhs(flat: np.ndarray) -> np.ndarray:
             states = layout.unflatten(flat)
-            rates = kernel.rhs(*states.values(), *parameters.values())
-            return layout.flatten(dict(zip(states, rates, strict=True)))
+            return layout.flatten(dict(zip(states, field(*states.values()), strict=True)))
 
         return rhs, layout.flatten(state)
 

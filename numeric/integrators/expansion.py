@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, repeat
 from operator import mul
-from types import SimpleNamespace
 from typing import Any
 
 import gmpy2
@@ -21,8 +20,9 @@ import numpy as np
 
 from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
 from numeric.backends.numpy import arithmetic as double_arithmetic
-from numeric.integrators.convolution import Convolutions, NotFinite
-from numeric.integrators.majorant import log2_size, majorant
+from numeric.integrators.majorant import majorant
+from numeric.integrators.recurrence import NotRecurrent, recorded
+from numeric.integrators.whole_numbers import NotFinite, WholeNumbers
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 
@@ -102,13 +102,14 @@ def gmpy2_precision() -> Any:
 class Multiprecision:
     """Coefficients at the working precision. There are none where the right-hand side is not defined.
 
-    Products of series are computed on whole numbers for steps as long as the radius of convergence at the last state,
-    and on floating-point numbers where there was none, or the step is longer.
+    They are computed on whole numbers for steps as long as the radius of convergence at the last state, and on
+    floating-point numbers where there was none, where the step is longer, or where the recurrence is no program.
     """
 
     def __init__(self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int):
         self.kernel, self.layout, self.order = kernel, layout, order
         self.unit: int | None = None
+        self.whole_numbers: WholeNumbers | None = None
         with gmpy2_precision():
             self.parameters = [from_mpmath(array) for array in real_arrays(kernel.parameters, parameters)]
 
@@ -117,7 +118,7 @@ class Multiprecision:
         coefficients = self._coefficients(flat, unit)
         if coefficients is None:
             return None
-        sizes = [log2_size(to_mpmath(size)) for size in np.abs(coefficients).max(axis=1)]
+        sizes = list(map(_log2_size, np.abs(coefficients).max(axis=1)))
         radius = majorant(sizes).log2_radius
         # Terms this small on the step were rounded to fewer digits than a radius needs.
         is_hidden = unit is not None and sizes[-1] + self.order * unit < sizes[0] - mpmath.mp.prec / 2
@@ -132,19 +133,24 @@ class Multiprecision:
 
     def _coefficients(self, flat: np.ndarray, unit: int | None) -> np.ndarray | None:
         with gmpy2_precision():
-            numbers = arithmetic
-            if unit is not None:
-                products = Convolutions(unit)
-                numbers = SimpleNamespace(
-                    **vars(arithmetic) | {"convolve": products.convolve, "matmul": products.matmul}
-                )
             try:
-                state = map(from_mpmath, self.layout.split(flat))
-                series = self.kernel.recurrence()(self.order, *state, *self.parameters, numbers)
-                coefficients = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
+                arrays = [*map(from_mpmath, self.layout.split(flat)), *self.parameters]
+                found = None if unit is None else self._in_whole_numbers(arrays, unit)
+                if found is None:
+                    series = self.kernel.recurrence()(self.order, *arrays, arithmetic)
+                    found = from_mpmath(_stack(series))  # kernels written by hand may hold other constants
             except (ZeroDivisionError, NotFinite):
                 return None
-            return coefficients if all(map(gmpy2.is_finite, coefficients[-1])) else None
+            return found if all(map(gmpy2.is_finite, found[-1])) else None
+
+    def _in_whole_numbers(self, arrays: Sequence[Any], unit: int) -> np.ndarray | None:
+        try:
+            program, initial, entries = recorded(self.kernel.recurrence(), arrays)
+        except NotRecurrent:
+            return None
+        if self.whole_numbers is None or self.whole_numbers.program is not program:
+            self.whole_numbers = WholeNumbers(program)
+        return self.whole_numbers.coefficients(initial, entries, self.order, unit)
 
 
 class Doubles:
@@ -169,6 +175,12 @@ class Doubles:
         if not all(abs(size) < LOG2_RANGE for size in sizes if size > -math.inf):
             return None
         return Expansion(sizes, lambda log2_step: DoublePolynomials(coefficients.T))
+
+
+def _log2_size(number: Any) -> float:
+    """As `numeric.integrators.majorant.log2_size`, of gmpy2's numbers."""
+    exponent, mantissa = gmpy2.frexp(number)
+    return math.log2(mantissa) + int(exponent) if number else -math.inf
 
 
 def _doubles(value: Any) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -32,8 +32,9 @@ from numeric.integrators.expansion import (
     gmpy2_precision,
 )
 from numeric.integrators.machine import BITS, HEADROOM, evaluate, exponents, run_doubles, run_integers
-from numeric.integrators.program import CONVOLVE, PLAIN, Program, Term
+from numeric.integrators.program import CONVOLVE, NOTHING, PLAIN, Program, Term
 from numeric.integrators.recurrence import NotRecurrent, recorded
+from numeric.integrators.whole_numbers import size
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
 
@@ -45,9 +46,6 @@ MEMORY = 1 << 28
 
 #: A sum of this many products of two digits fits into 128 bits.
 LARGEST_SUM = 1 << 16
-
-#: The exponent of zero.
-NOTHING = -(1 << 30)
 
 #: How often the unit of time is adapted to the radius of convergence.
 CORRECTIONS = 5
@@ -67,12 +65,7 @@ class FixedPoint:
         self.point = self.places * BITS - HEADROOM
         self.unit = 0
         self.code: _Code | None = None
-        orders = range(1, order + 1)
         self.table_exponents = np.array([order.bit_length(), 1])
-        self.table = np.zeros((2, self.places, order + 1), np.int64)
-        ones = 1 << self.point - 1
-        self.table[0, :, 1:] = _digits([k << self.point - order.bit_length() for k in orders], self.places).T
-        self.table[1, :, 1:] = _digits([(ones + k // 2) // k for k in orders], self.places).T
 
     def __call__(self, flat: np.ndarray) -> Expansion | None:
         with gmpy2_precision():
@@ -150,7 +143,7 @@ class FixedPoint:
         digits = np.zeros((code.program.sequences, self.places, self.order + 1), np.int64)
         digits[code.starts, :, 0] = _fixed(initial, found[code.starts], self.places)
         ends = (digits[:, :, 0] != 0).astype(np.int64)
-        if not run_integers(*code.sums, shifts, code.digits, self.table, digits, ends, self.order):
+        if not run_integers(*code.sums, shifts, code.digits, _table(self.order, self.places), digits, ends, self.order):
             return None
         return FixedPointPolynomials(digits[states], ends[states], scale - self.point, step)
 
@@ -171,7 +164,7 @@ class _Code:
         constants = program.constants.values(entries)
         self.doubles = np.array([*map(float, constants)])
         self.fits_doubles = _fit_doubles(self.doubles, constants)
-        self.exponents = np.array([_exponent(c) for c in constants], dtype=np.int64)
+        self.exponents = np.array([size(c) for c in constants], dtype=np.int64)
         self.digits = _fixed(constants, self.exponents, places)[:, :, None]
 
 
@@ -198,6 +191,17 @@ class FixedPointPolynomials(Polynomials):
             return [list(map(mul, map(gmpy2.mpfr, _numbers(digits)), scales)) for digits in self.digits]
 
 
+@lru_cache(maxsize=8)
+def _table(order: int, places: int) -> np.ndarray:
+    """The digits of k, with the exponent of the order, and of 1/k, with exponent 1."""
+    point, orders = places * BITS - HEADROOM, range(1, order + 1)
+    table = np.zeros((2, places, order + 1), np.int64)
+    ones = 1 << point - 1
+    table[0, :, 1:] = _digits([k << point - order.bit_length() for k in orders], places).T
+    table[1, :, 1:] = _digits([(ones + k // 2) // k for k in orders], places).T
+    return table
+
+
 def _fit_doubles(doubles: np.ndarray, numbers: Sequence[Any]) -> bool:
     return _in_range(doubles) and np.count_nonzero(doubles) == sum(map(bool, numbers))
 
@@ -206,11 +210,6 @@ def _in_range(values: np.ndarray) -> bool:
     """Whether no number is so large or small that products of two might leave the range of doubles."""
     sizes = np.abs(values[values != 0])
     return not sizes.size or bool(sizes.min() > 2.0**-LOG2_RANGE and sizes.max() < 2.0**LOG2_RANGE)
-
-
-def _exponent(number: Any) -> int:
-    """The least e with |x| < 2^e."""
-    return int(gmpy2.frexp(number)[0]) if number else NOTHING
 
 
 def _scaled(number: Any, exponent: int) -> Any:

@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from numeric.integrators import program
 from numeric.integrators.program import CONVOLVE, PLAIN, SCALE, TABLE
 
 #: Bits of a digit.
@@ -30,9 +31,6 @@ HEADROOM = 4
 
 #: Digits that sums carry below their last place, and columns of products left out lie at least this many bits below.
 GUARD_DIGITS, GUARD_BITS = 2, 16
-
-#: Bits of a sum that double precision is sure to see.
-SEEN = 45
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -50,6 +48,9 @@ def _multiply_add(typing_context: Any, a: Any, b: Any, low: Any, high: Any) -> A
         return context.make_tuple(builder, signature.return_type, parts)
 
     return types.UniTuple(types.int64, 2)(*[types.int64] * 4), generate
+
+
+exponents = njit(cache=True)(program.exponents)
 
 
 @njit(cache=True)
@@ -215,34 +216,6 @@ def run_integers(outs, bounds, terms, shifts, constants, table, digits, ends, or
             if not _finish(columns, GUARD_DIGITS * BITS, digits, ends, outs[instruction], k):
                 return False
     return True
-
-
-@njit(cache=True)
-def exponents(outs, bounds, terms, lags, constant_exponents, table_exponents, log2_sizes):  # type: ignore[no-untyped-def]
-    """Exponents of all sequences with room for their values, and how much larger that of each term is than its sum's.
-
-    `log2_sizes` are those seen in double precision, which sees nothing that is 2^-SEEN of the terms of a sum; `lags`
-    the logarithms of the steps by which terms lag behind, to the power of the lag.
-    """
-    result = log2_sizes.copy()
-    shifts = np.zeros(len(terms), np.int64)
-    for iteration in range(3):
-        for instruction in range(len(outs)):
-            out = outs[instruction]
-            for t in range(bounds[instruction], bounds[instruction + 1]):
-                kind, sign, b, j, a, i, d = terms[t]
-                bound = result[b] + lags[t]
-                if kind == SCALE:
-                    bound += constant_exponents[a]
-                elif kind == TABLE:
-                    bound += table_exponents[a]
-                elif kind == CONVOLVE:
-                    bound += result[a]
-                if iteration < 2:  # twice, as the rates, on which the states depend, come last
-                    result[out] = max(result[out], bound - SEEN)
-                else:
-                    shifts[t] = bound - result[out]
-    return result, shifts
 
 
 @njit(cache=True)

@@ -91,7 +91,7 @@ def log2_size(number: Any) -> float:
 
 
 def power_of_two(exponent: float) -> Any:
-    """2^x, the inverse of `log2_size`."""
+    """2^x, the inverse of `log2_size`, as precise as x."""
     if math.isinf(exponent):
         return mpmath.inf if exponent > 0 else mpmath.mpf(0)
-    return mpmath.ldexp(mpmath.mpf(2) ** (exponent % 1), math.floor(exponent))
+    return mpmath.ldexp(mpmath.mpf(2.0 ** (exponent % 1)), math.floor(exponent))

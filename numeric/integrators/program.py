@@ -19,8 +19,15 @@ from operator import add, mul, neg
 from typing import Any, NamedTuple
 
 import gmpy2
+import numpy as np
 
 PLAIN, SCALE, TABLE, CONVOLVE = range(4)
+
+#: The exponent of zero.
+NOTHING = -(1 << 30)
+
+#: Bits of a sum that double precision is sure to see.
+SEEN = 45
 
 #: A sum of no more than this many multiples is computed anew wherever it is used, instead of being stored.
 SHORT = 2
@@ -76,7 +83,7 @@ class Constants:
         return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """Instructions; `initial` maps sequences to the entries of a trace that are their coefficients of order 0, and
     `states` are the sequences of the entries of the flat state."""
@@ -180,3 +187,32 @@ def _read(term: Term) -> tuple[int, ...]:
 def _renumbered(term: Term, number: dict[int, int]) -> Term:
     term = term._replace(b=number[term.b])
     return term._replace(a=number[term.a]) if term.kind == CONVOLVE else term
+
+
+def exponents(  # type: ignore[no-untyped-def]  # compiled by numba too (`numeric.integrators.machine`)
+    outs, bounds, terms, lags, constant_exponents, table_exponents, log2_sizes
+):
+    """Exponents of all sequences with room for their values, and how much larger that of each term is than its sum's.
+
+    `log2_sizes` are those seen in double precision, which sees nothing that is 2^-SEEN of the terms of a sum; `lags`
+    the logarithms of the steps by which terms lag behind, to the power of the lag.
+    """
+    result = log2_sizes.copy()
+    shifts = np.zeros(len(terms), np.int64)
+    for iteration in range(3):
+        for instruction in range(len(outs)):
+            out = outs[instruction]
+            for t in range(bounds[instruction], bounds[instruction + 1]):
+                kind, sign, b, j, a, i, d = terms[t]
+                bound = result[b] + lags[t]
+                if kind == SCALE:
+                    bound += constant_exponents[a]
+                elif kind == TABLE:
+                    bound += table_exponents[a]
+                elif kind == CONVOLVE:
+                    bound += result[a]
+                if iteration < 2:  # twice, as the rates, on which the states depend, come last
+                    result[out] = max(result[out], bound - SEEN)
+                else:
+                    shifts[t] = bound - result[out]
+    return result, shifts

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from operator import add, mul, neg, sub, truediv
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,10 @@ from numeric.integrators.program import CONVOLVE, PLAIN, SCALE, TABLE, Program, 
 RECORDED = 3
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"+": add, "-": sub, "*": mul, "/": truediv, "neg": neg}
+
+
+#: No more entries of states and parameters than this: a program has an instruction for each of their products.
+LARGEST = 2000
 
 
 class NotRecurrent(Exception):
@@ -173,8 +178,8 @@ class Recurrence:
         return initial, constants
 
 
-#: The recurrences recorded so far: series -> shapes -> recurrence.
-_recorded: WeakKeyDictionary[Any, dict[Any, Recurrence]] = WeakKeyDictionary()
+#: The recurrences recorded so far, or why there is none: series -> shapes -> recurrence.
+_recorded: WeakKeyDictionary[Any, dict[Any, Recurrence | NotRecurrent]] = WeakKeyDictionary()
 
 
 def recorded(series: Callable[..., Any], arrays: Sequence[Any]) -> tuple[Program, list[Any], list[Any]]:
@@ -185,15 +190,22 @@ def recorded(series: Callable[..., Any], arrays: Sequence[Any]) -> tuple[Program
     """
     recurrences = _recorded.setdefault(series, {})
     shapes = tuple(map(np.shape, arrays))
-    values = recurrences[shapes].values(series, arrays) if shapes in recurrences else None
-    if values is None:
+    known = recurrences.get(shapes)
+    if isinstance(known, NotRecurrent):
+        raise known
+    values = known.values(series, arrays) if known else None
+    if known is None or values is None:
         try:
+            if sum(map(prod, shapes)) > LARGEST:
+                raise NotRecurrent("more numbers than can be treated one by one")
             traces = [Trace(series, order, arrays) for order in range(RECORDED + 1)]
-            recurrences[shapes] = _recurrence(traces)
-        except (TypeError, AttributeError) as error:  # an operation that entries do not have, or no entry at all
-            raise NotRecurrent(str(error)) from error
-        values = recurrences[shapes].selected(traces[1])
-    return recurrences[shapes].program, *values
+            recurrences[shapes] = known = _recurrence(traces)
+        except (TypeError, AttributeError, NotRecurrent) as error:
+            # The first two for an operation that entries do not have, or no entry at all.
+            recurrences[shapes] = reason = NotRecurrent(str(error))
+            raise reason from error
+        values = known.selected(traces[1])
+    return known.program, *values
 
 
 def _recurrence(traces: Sequence[Trace]) -> Recurrence:

@@ -14,8 +14,8 @@ state by D (relative to its size), then errors grow by D/eta all told, and that 
 Numbers. Recurrences and polynomials are evaluated with gmpy2's numbers, all else with mpmath's, which are what users
 get; both have the same precision, so that conversions are exact. An inner product sum_j a_j b_{k-j} rounds every
 product to 2^-prec of itself, where mpmath rounds the sum once. That adds at most half of what the factors, rounded
-themselves, contribute in either case, which the digits carried for rounding cover. Where it pays, products are taken of
-whole numbers instead (`numeric.integrators.convolution`), or compiled code does it all (`.fixed_point`).
+themselves, contribute in either case, which the digits carried for rounding cover. From the second step on recurrences
+run on whole numbers (`numeric.integrators.whole_numbers`), or compiled from the first (`numeric.integrators.fixed_point`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ ORDER_FACTOR = 0.6
 
 #: The same for compiled code, where the cost of a step that does not depend on the order weighs more.
 COMPILED_ORDER_FACTOR = 0.8
+
+#: And for compiled pilots in double precision, where coefficients cost next to nothing.
+PILOT_ORDER_FACTOR = 1.6
 
 #: Decimal digits carried beyond the local tolerance, for rounding inside the recurrences.
 ROUNDING_DIGITS = 6
@@ -174,13 +177,16 @@ def taylor_steps(
     size of what is added to the state after every step.
     """
     compiled = COMPILED and local_digits <= COMPILED_DIGITS and find_spec("numba") is not None
-    order = math.ceil((COMPILED_ORDER_FACTOR if compiled else ORDER_FACTOR) * local_digits * math.log(10))
+    in_doubles = local_digits <= DOUBLE_DIGITS
+    factor = ORDER_FACTOR
+    if compiled:
+        factor = PILOT_ORDER_FACTOR if in_doubles else COMPILED_ORDER_FACTOR
+    order = math.ceil(factor * local_digits * math.log(10))
     log2_eps = -local_digits * math.log2(10)
     approach = Approach(layout, problem.start, mpmath.mpf(10) ** (MARGIN_DIGITS - local_digits), error * NEAR)
     precise = Multiprecision(problem.kernel, layout, problem.parameters, order)
     given = problem.kernel, layout, problem.parameters, order
     expand: Expand = precise
-    in_doubles = local_digits <= DOUBLE_DIGITS
     if compiled:
         from numeric.integrators.fixed_point import FixedPoint
 

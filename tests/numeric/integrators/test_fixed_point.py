@@ -2,7 +2,6 @@
 
 import math
 import pkgutil
-import random
 
 import gmpy2
 import mpmath
@@ -10,44 +9,21 @@ import numpy as np
 import pytest
 
 from numeric import generated, integrate, load_kernel
-from numeric.inputs import COMPLEX
 from numeric.integrators.expansion import Multiprecision
-from numeric.layout import Layout
 
 pytest.importorskip("numba")
 from numeric.integrators.fixed_point import FixedPoint
 
-SIZES = {"n": 3, "d": 2, "r": 1}
 ORDER, BITS = 40, 200
-
-
-def random_values(arguments, rng, zeros=0.0):
-    """Positive numbers of moderate size, and some zeros, at the current precision."""
-    values, choose = {}, random.Random(2)
-    for argument in arguments:
-        array = np.empty([SIZES.get(s, 2) if isinstance(s, str) else s for s in argument.shape], dtype=object)
-        for place in np.ndindex(array.shape):
-            number = mpmath.mpf(rng.randint(1, 20)) / rng.randint(25, 60)
-            if argument.domain in ("matrix", "vector") and choose.random() < zeros:
-                number = mpmath.mpf(0)
-            array[place] = mpmath.mpc(number, number / 3) if argument.domain in COMPLEX else number
-        values[argument.name] = array[()]
-    return values
-
 
 NAMES = sorted(module.name for module in pkgutil.iter_modules(generated.__path__))
 
 
 @pytest.mark.parametrize("scale, zeros", [("1", 0), ("1e-9", 0), ("1e9", 0), ("1", 0.4), ("1", 1)])
 @pytest.mark.parametrize("name", [name for name in NAMES if load_kernel(name).series is not None])
-def test_fixed_point_agrees_with_gmpy2(name, scale, zeros):
-    kernel, rng = load_kernel(name), random.Random(1)
+def test_fixed_point_agrees_with_gmpy2(random_problem, name, scale, zeros):
     with mpmath.workprec(BITS + 40), gmpy2.context(precision=BITS + 40):
-        state, parameters = random_values(kernel.state, rng), random_values(kernel.parameters, rng, zeros)
-        if "V" in parameters:  # the time scale, and with it all coefficients
-            parameters["V"] = parameters["V"] * mpmath.mpf(scale)
-        layout = Layout(kernel.state, state)
-        flat = layout.flatten(state)
+        kernel, layout, flat, parameters = random_problem(name, scale, zeros)
         precise = Multiprecision(kernel, layout, parameters, ORDER)
         fixed = FixedPoint(kernel, layout, parameters, ORDER, BITS, lambda flat: pytest.fail("numbers do not fit"))
         expected, found = precise(flat), fixed(flat)

@@ -23,6 +23,9 @@ REASONS = {
     End.VANISHING_STEPS: "the steps became too small to change the time, but the state does not grow fast "
     "enough for a blow-up: the right-hand side is singular there or too large for doubles",
     End.TOO_MANY_STEPS: f"the end of the time span was not reached in {MAX_STEPS} steps",
+    End.STIFF: "the equations are stiff there. Stability, not accuracy, keeps the steps so short that the end of the "
+    f"time span was not reached in {MAX_STEPS}; use a shorter time span, or an implicit solver on the kernel's "
+    "right-hand side",
     End.UNDEFINED_START: "the right-hand side is not finite at the initial state",
 }
 

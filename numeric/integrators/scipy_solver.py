@@ -91,7 +91,7 @@ def scipy_steps(
         history.append((solver.t, solver.y))
         yield Piece(solver.t_old, solver.t, partial(between.state, step), solver.y)
         if step % STIFFNESS_EVERY == 0:
-            stiff = stiff + 1 if _step_times_eigenvalue(solver) > STABILITY else 0
+            stiff = stiff + 1 if step_times_eigenvalue(solver.K) > STABILITY else 0
         needed = (end - solver.t) / (solver.t - solver.t_old)
         if solver.status == "running" and (
             step == MAX_STEPS or (stiff >= STIFFNESS_TIMES and step + needed > MAX_STEPS)
@@ -140,12 +140,16 @@ class Between:
         return again.dense_output()
 
 
-def _step_times_eigenvalue(solver: DOP853) -> float:
-    """An estimate of h times the largest |eigenvalue| of dF/dz, from the last step's two stages at its end."""
-    stages, last = solver.K, solver.n_stages - 1
-    apart = (solver.B - np.append(solver.A[last, :last], 0.0)) @ stages[: last + 1]
+def step_times_eigenvalue(stages: np.ndarray) -> np.ndarray:
+    """Estimates of h times the largest |eigenvalue| of dF/dz, from the last two stages of a step, both at its end.
+
+    `stages` has one stage a row, and one component of the state a row of that.
+    """
+    last = DOP853.n_stages - 1
+    weights = DOP853.B - np.append(DOP853.A[last, :last], 0.0)
+    apart = np.tensordot(weights, stages[: last + 1], 1)
     with np.errstate(all="ignore"):
-        return float(np.linalg.norm(stages[last + 1] - stages[last]) / np.linalg.norm(apart))
+        return np.linalg.norm(stages[last + 1] - stages[last], axis=0) / np.linalg.norm(apart, axis=0)
 
 
 def _too_many_steps(solver: DOP853, needed: float, stiff: bool) -> str:

@@ -14,8 +14,8 @@ state by D (relative to its size), then errors grow by D/eta all told, and that 
 Numbers. Recurrences and polynomials are evaluated with gmpy2's numbers, all else with mpmath's, which are what users
 get; both have the same precision, so that conversions are exact. An inner product sum_j a_j b_{k-j} rounds every
 product to 2^-prec of itself, where mpmath rounds the sum once. That adds at most half of what the factors, rounded
-themselves, contribute in either case, which the digits carried for rounding cover. From the second step on recurrences
-run on whole numbers (`numeric.integrators.whole_numbers`), or compiled from the first (`numeric.integrators.fixed_point`).
+themselves, contribute in either case, which the digits carried for rounding cover. Recurrences run on whole numbers
+from the second step on (`numeric.integrators.whole_numbers`), or compiled (`numeric.integrators.fixed_point`).
 """
 
 from __future__ import annotations

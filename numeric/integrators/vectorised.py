@@ -25,6 +25,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from numeric.inputs import COMPLEX
+from numeric.integrators.scipy_solver import STABILITY, STIFFNESS_TIMES, step_times_eigenvalue
 from numeric.kernel import Argument, Kernel
 from numeric.layout import Layout
 
@@ -44,6 +45,9 @@ MIN_FACTOR, MAX_FACTOR, SAFETY = 0.2, 10.0, 0.9
 
 TINY = float(np.finfo(float).tiny)
 
+#: Stiffness is looked for in each member once in so many tries.
+STIFFNESS_EVERY = 400
+
 
 class End(IntEnum):
     """Why a member left the pool."""
@@ -52,6 +56,7 @@ class End(IntEnum):
     VANISHING_STEPS = 1
     TOO_MANY_STEPS = 2
     UNDEFINED_START = 3
+    STIFF = 4
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,8 @@ def _fill(layout: Layout, flat: np.ndarray, arrays: Sequence[Any]) -> None:
 
 @dataclass
 class Pool:
-    """The members under way: one column each. `slot` is their place in the results, `due` the next output time."""
+    """The members under way: one column each. `slot` is their place in the results, `due` the next output time, and
+    `stiff` how many times in a row they were found stiff."""
 
     rates: Rates
     slot: np.ndarray
@@ -201,6 +207,7 @@ class Pool:
     tries: np.ndarray
     rejected: np.ndarray
     due: np.ndarray
+    stiff: np.ndarray
 
     @property
     def columns(self) -> list[Any]:
@@ -271,9 +278,9 @@ class Run:
         reached = int(np.searchsorted(self.times, self.start, side="right"))
         self.record[slots, :reached] = state.T[:, None]
         step = self._first_step(state, rate, rates, self.end[slots] - self.start)
-        tries, due = np.zeros(len(slots), dtype=int), np.full(len(slots), reached)
+        tries, stiff, due = *np.zeros((2, len(slots)), dtype=int), np.full(len(slots), reached)
         time, rejected = np.full(len(slots), self.start), np.zeros(len(slots), dtype=bool)
-        pool = Pool(rates, slots, state, rate, time, self.end[slots], step, tries, rejected, due)
+        pool = Pool(rates, slots, state, rate, time, self.end[slots], step, tries, rejected, due, stiff)
         undefined = ~np.isfinite(rate).all(axis=0)
         return self._retire(pool, undefined, np.full(len(slots), End.UNDEFINED_START)) if undefined.any() else pool
 
@@ -333,12 +340,17 @@ class Run:
         pool.step = step * factor
         pool.tries += 1
         pool.rejected = ~accepted
+        tested = np.flatnonzero(pool.tries % STIFFNESS_EVERY == 0)
+        if len(tested):
+            found = step_times_eigenvalue(stages[: STAGES + 1].take(tested, axis=-1)) > STABILITY
+            pool.stiff[tested] = np.where(found, pool.stiff[tested] + 1, 0)
 
         finished, vanished = accepted & arrives, ~accepted & (pool.step < least)
         gone = finished | vanished | (pool.tries >= MAX_STEPS)
         if not gone.any():
             return pool
-        reason = np.where(finished, End.FINISHED, np.where(vanished, End.VANISHING_STEPS, End.TOO_MANY_STEPS))
+        too_many = np.where(pool.stiff >= STIFFNESS_TIMES, End.STIFF, End.TOO_MANY_STEPS)
+        reason = np.where(finished, End.FINISHED, np.where(vanished, End.VANISHING_STEPS, too_many))
         return self._retire(pool, gone, reason)
 
     def _interpolate(

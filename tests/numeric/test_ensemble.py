@@ -265,6 +265,17 @@ def test_members_that_are_given_up(kernels, monkeypatch):
     assert isinstance(limited.outcome(1), StepLimit) and 0 < limited.reached[1] < 10
 
 
+def test_stiffness_is_told_from_accuracy(kernels, monkeypatch):
+    """X' = A X with eigenvalues -1 and -rate; a rotation, whose steps accuracy bounds, is not called stiff."""
+    monkeypatch.setattr(vectorised, "MAX_STEPS", 2500)
+    monkeypatch.setattr(vectorised, "STIFFNESS_EVERY", 100)
+    rates = [[[-1, 0], [0, -1e6]], [[-1, 0], [0, -10]], [[0, 3e3], [-3e3, 0]]]
+    ensemble = integrate_ensemble(kernels.matrix, {"X": np.ones((2, 2))}, (0, 20), {"A": rates})
+    assert ensemble.finished.tolist() == [False, True, False]
+    assert "stiff" in str(ensemble.outcome(0)) and ensemble.reached[0] < 0.1
+    assert isinstance(ensemble.outcome(2), StepLimit) and "stiff" not in str(ensemble.outcome(2))
+
+
 def inverse_of_sum(M):
     """x' = tr (M + x)^-1, and (x + m)' = 2/(x + m) where M = m I."""
     return lambda x: (np.linalg.inv(M + x[..., None, None] * np.eye(2)).trace(axis1=-2, axis2=-1),)

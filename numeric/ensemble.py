@@ -222,10 +222,18 @@ def _bytes(number: float) -> str:
     return f"{number:.3g} {units[0]}"
 
 
+def _is_compiled(members: Members) -> bool:
+    if members.kernel.backend != "heyoka":
+        return False
+    from numeric.backends import heyoka
+
+    return heyoka.serves(members.kernel, members.layout.size + members.parameter_layout.size)
+
+
 def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:
     members = problem.members
     record = np.full((members.count, len(times), members.dim), np.nan)
-    if members.kernel.backend == "heyoka":
+    if _is_compiled(members):
         from numeric.integrators import heyoka_batch
 
         ends = heyoka_batch.ends_of_all(members, problem.start, problem.end, problem.rtol, problem.atol, times, record)

@@ -31,7 +31,7 @@ class Kernel:
     axes that broadcast. `series(order, *states, *parameters, arithmetic)` returns, for each real state array (a complex
     state counts as its real and its imaginary part, in this order), the list of its normalised Taylor coefficients
     0..order at the given state; it is None where the equations have no Taylor recurrence. `digest` identifies the
-    equations.
+    equations. `automatic` says that "auto" chose the backend.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Kernel:
     parameters: tuple[Argument, ...]
     field: Callable[..., Callable[..., tuple[Any, ...]]]
     series: Callable[..., tuple[list[Any], ...]] | None
+    automatic: bool = False
 
     @cached_property
     def names(self) -> tuple[list[str], list[str]]:

@@ -43,7 +43,8 @@ def compile_kernel(reduction: Reduction, backend: str = "numpy") -> Kernel:
         `numeric.backends.jax`); "mpmath" for object arrays of its numbers at its current precision, and "gmpy2"
         likewise, which is faster; "flint" for balls, which enclose the rates. `integrate(..., digits=)` takes the fast
         one for kernels of every backend. "auto" is "heyoka", where that is installed, for kernels that have a Taylor
-        recurrence and no tokens (no array has n rows), "numpy" for others; `Kernel.backend` says which.
+        recurrence and no tokens (no array has n rows), "numpy" for others; `Kernel.backend` says which. Systems too
+        large for heyoka, with more than 400 entries, are then integrated with NumPy all the same.
 
     Returns
     -------
@@ -158,10 +159,13 @@ def _unified_diff(name: str, old: str, new: str) -> str:
 
 def _kernel(namespace: Mapping[str, Any], backend: str) -> Kernel:
     state, parameters = (tuple(Argument(*entry) for entry in namespace[key]) for key in ("STATE", "PARAMETERS"))
-    if backend == "auto":
+    automatic = backend == "auto"
+    if automatic:
         backend = _fastest(state + parameters, namespace["series"] is not None)
     field = _bound(namespace["field"], backends.load(backend))
-    return Kernel(namespace["NAME"], backend, namespace["DIGEST"], state, parameters, field, namespace["series"])
+    return Kernel(
+        namespace["NAME"], backend, namespace["DIGEST"], state, parameters, field, namespace["series"], automatic
+    )
 
 
 def _fastest(arguments: Sequence[Argument], has_series: bool) -> str:

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from numeric import integrate, load_kernel
+from numeric import integrate, integrate_ensemble, load_kernel
 from numeric.integrators.idle import Idle
 from numeric.layout import Layout
 from numeric.outcome import BlewUp, Finished, StepLimit, StoppedByEvent
@@ -263,3 +263,17 @@ def test_large_arrays_are_refused():
     size = 12
     with pytest.raises(ValueError, match=rf"^backend: .* have 600 entries; expected at most {LARGEST}.*'numpy'"):
         moments(np.eye(size), np.eye(size))
+
+
+def test_large_arrays_are_integrated_by_numpy_where_that_was_left_open():
+    """Sigma' = 2 Sigma^2 from I/4: I/(4 - 2 t)."""
+    size = 12
+    initial = {"mu": np.zeros(size), "Sigma": np.eye(size) / 4}
+    parameters = {"A": np.zeros((size, size)), "B": np.eye(size), "V": np.eye(size), "b": np.zeros(size)}
+    kernel = load_kernel("gaussian_moments", "auto")
+    assert kernel.backend == "heyoka"
+    for final in (
+        integrate(kernel, initial, (0, 1), parameters).final,
+        integrate_ensemble(kernel, initial, (0, 1), parameters).final,
+    ):
+        np.testing.assert_allclose(final["Sigma"], np.eye(size) / 2, atol=1e-9)

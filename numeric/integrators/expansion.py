@@ -19,9 +19,9 @@ import mpmath
 import numpy as np
 
 from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
-from numeric.backends.numpy import arithmetic as double_arithmetic
 from numeric.integrators.majorant import majorant
 from numeric.integrators.recurrence import NotRecurrent, recorded
+from numeric.integrators.stacked import stacked_arithmetic
 from numeric.integrators.whole_numbers import NotFinite, WholeNumbers
 from numeric.kernel import Kernel
 from numeric.layout import Layout, real_arrays
@@ -164,7 +164,7 @@ class Doubles:
         with np.errstate(all="ignore"):
             try:
                 state = map(_doubles, self.layout.split(flat))
-                series = self.kernel.recurrence()(self.order, *state, *self.parameters, double_arithmetic)
+                series = self.kernel.recurrence()(self.order, *state, *self.parameters, stacked_arithmetic(self.order))
                 coefficients = _stack(series).astype(float)
             except (ArithmeticError, np.linalg.LinAlgError):
                 return None

@@ -65,17 +65,27 @@ class DoublePolynomials(Polynomials):
     @cached_property
     def coefficients(self) -> list[list[Any]]:  # type: ignore[override]
         with gmpy2_precision():
-            return from_mpmath(np.ldexp(self.matrix, -self.unit * self.orders).astype(object)).tolist()
+            powers = [from_mpmath(mpmath.ldexp(1, -self.unit * k)) for k in self.orders.tolist()]
+            return [[c * power for c, power in zip(row, powers, strict=True)] for row in self.matrix.tolist()]
 
-    def __call__(self, h: Any) -> np.ndarray:
+    def _terms(self, h: Any) -> np.ndarray:
         # Neither h^k nor the coefficients need be doubles.
         mantissa, exponent = mpmath.frexp(h)
-        terms = np.ldexp(self.matrix, (int(exponent) - self.unit) * self.orders)
-        return np.array([mpmath.mpf(x) for x in (terms @ float(mantissa) ** self.orders).tolist()], dtype=object)
+        return np.ldexp(self.matrix, (int(exponent) - self.unit) * self.orders) * float(mantissa) ** self.orders
+
+    def __call__(self, h: Any) -> np.ndarray:
+        return _numbers(self._terms(h).sum(axis=1))
+
+    def derivatives(self, h: Any) -> np.ndarray:
+        return _numbers(self._terms(h) @ self.orders) / h
 
     @property
     def are_constant(self) -> list[bool]:
         return [not any(row) for row in self.matrix[:, 1:].tolist()]
+
+
+def _numbers(doubles: np.ndarray) -> np.ndarray:
+    return np.array([mpmath.mpf(x) for x in doubles.tolist()], dtype=object)
 
 
 @dataclass(frozen=True)

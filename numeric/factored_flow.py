@@ -52,8 +52,9 @@ def factors_at(
     for _ in range(MAX_STEPS):
         if not len(ahead):
             return np.concatenate(found), math.inf
-        # In units of the last step the coefficients do not leave the range of doubles.
-        series = _coefficients(unit * A, B, unit * V, L)
+        # In units of |L| and of the last step, so that the coefficients do not leave the range of doubles.
+        size = np.abs(L).max() or 1.0
+        series = _coefficients(unit * A, size * size * B, unit * V, L / size)
         if not np.isfinite(series[-1]).all():
             raise ArithmeticError(f"the factored flow leaves the range of double precision near t = {now:.6g}")
         radius = unit * _radius(series)
@@ -62,7 +63,7 @@ def factors_at(
             return np.concatenate(found), now + radius
         reached = min(now + step, end)
         inside = int(np.searchsorted(ahead, reached, side="right"))
-        *values, L = _values(series, (np.append(ahead[:inside], reached) - now) / unit)
+        *values, L = size * _values(series, (np.append(ahead[:inside], reached) - now) / unit)
         found.append(np.reshape(values, (inside, *L.shape)))
         ahead = ahead[inside:]
         now, unit = reached, min(step, end - reached)

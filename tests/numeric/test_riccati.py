@@ -112,6 +112,24 @@ def test_flow_for_any_value_matrix():
     assert np.linalg.det(flat) == pytest.approx(0, abs=ROUNDING * np.linalg.norm(flat) ** 2)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_flow_for_any_value_matrix_near_blow_up(rank):
+    """All matrices have the same eigenvectors, so that each eigenvalue obeys σ' = 2aσ + 2vbσ²."""
+    rng = np.random.default_rng(rank)
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    a, b, v, start = rng.uniform(0.5, 1.5, size=(4, 4))
+    start[rank:] = 0
+    A, B, V, Sigma0 = ((turn * values) @ turn.T for values in (a, b, v, start))
+    Sigma0 = (Sigma0 + Sigma0.T) / 2
+    blow_up = np.min(np.log1p(a[:rank] / (v * b * start)[:rank]) / (2 * a[:rank]))
+    assert riccati.blow_up_time(A, B, V, Sigma0, horizon=5) == pytest.approx(blow_up, rel=ROUNDING)
+    times = blow_up * np.array([0, 0.3, 0.9, 1 - 1e-6])
+    for covariance, t in zip(riccati.flow(A, B, V, Sigma0, times), times, strict=True):
+        expected = [scalar_flow(*coefficients, t) for coefficients in zip(a, 2 * v * b, start, strict=True)]
+        # The condition is t*/(t* - t).
+        assert apart(covariance, (turn * expected) @ turn.T) < ROUNDING / (1 - t / blow_up)
+
+
 def test_flow_over_a_long_time_of_growth_and_decay():
     """e^{At} grows to e^50 in one direction and falls to e^-50 in the other; Σ tends to 2a/|s| there, and to 0."""
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
@@ -128,6 +146,14 @@ def test_flow_a_millionth_before_blow_up(case):
     expected = integrated(*problem, [times[-1]], digits=20)[0]
     # The condition there is 1e6, for the rounding of Σ0, of the time, and of every step.
     assert apart(got, expected) < 1e6 * ROUNDING
+
+
+def test_flow_without_attention():
+    """B = 0 leaves Σ' = AΣ + ΣAᵀ, whatever V is: A = aI + rotation turns and scales."""
+    got = riccati.flow(I2 / 4 + ROTATION, 0 * I2, [[1, 2], [3, 4]], np.diag([1.0, 0]), 0.5)
+    turned = math.exp(1 / 8) * np.array([math.cos(0.5), -math.sin(0.5)])
+    np.testing.assert_allclose(got, np.outer(turned, turned), rtol=ROUNDING)
+    assert riccati.blow_up_time(I2, 0 * I2, [[1, 2], [3, 4]], I2) == math.inf
 
 
 def test_flow_of_nothing():
@@ -267,10 +293,10 @@ def test_blow_up_that_cannot_be_decided():
     with pytest.raises(ArithmeticError, match="too close to 1 to decide .*; expected earlier times"):
         riccati.flow(*threshold, 20)
     assert riccati.flow(*threshold, 1)[0, 0] == pytest.approx(2, rel=math.exp(4) * ROUNDING)
-    # Rational arithmetic would take long in d = 20. In d = 2, S is not semidefinite to the last digit, and Σ0 is 5/0.2.
+    # Rational arithmetic would take long in d = 20; and S = 2B is no longer semidefinite once 1/30 is rounded.
     for problem in (
         (-2 * np.eye(20), np.eye(20), np.eye(20), 2 * np.eye(20)),
-        (-I2, [[0.01, 0.03], [0.03, 0.09]], I2, [[10, 0], [0, 10]]),
+        (-I2, [[0.3, 0.1], [0.1, 1 / 30]], I2, 3 * I2),
     ):
         with pytest.raises(ArithmeticError, match="too close to 1 to decide"):
             riccati.blow_up_time(*problem)

@@ -307,7 +307,8 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
             if largest + error < 1:
                 return math.inf
             if monotone and largest - error <= 1:  # the threshold between blow-up and none, up to rounding
-                if math.isfinite(limit) and _first_root(partial(first_order, L), 1 / size, limit) is None:
+                # C(t) is summed up over doublings, and so rounded more often than C∞.
+                if math.isfinite(limit) and first_order(L, limit) < -10 * error:
                     return math.inf
                 raise AtThreshold(
                     f"λ_max(LᵀC∞L) = {largest:.15g} with an error of up to {error:.1g}, too close to 1 to decide in "

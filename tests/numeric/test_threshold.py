@@ -102,6 +102,8 @@ def test_random_starts_within_an_ulp_of_the_threshold(d):
         time = threshold.blow_up_time(A, B, 1.0, start)
         if time < math.inf:
             assert crosses(A, B, start, time)
+            # Where double precision does not see it, a horizon does not make it certain that there is none.
+            assert riccati.blow_up_time(A, B, np.eye(d), start, horizon=2 * time) < math.inf
         else:
             with mpmath.workdps(60):
                 assert largest(A, B, start, 40) < 1

@@ -69,7 +69,8 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     ValueError
         For inputs that do not fit, and for times at or beyond the blow-up, which the message names.
     ArithmeticError
-        When, for V other than cI, the integration gives up.
+        When double precision cannot decide whether a blow-up comes before the last time, as at the threshold between
+        blow-up and decay; for V other than cI, when there are too many steps or numbers leave its range.
 
     Notes
     -----

@@ -7,8 +7,13 @@ For V = cI, S = c(B + Bᵀ) and Σ(0) = LLᵀ of any rank it is solved in closed
 
     Σ(t) = e^{At} L (I − LᵀC(t)L)⁻¹ Lᵀ e^{Aᵀt},    C(t) = ∫₀ᵗ e^{Aᵀs} S e^{As} ds,
 
-up to the first time at which λ_max(LᵀC(t)L) = 1, where it blows up. For any other V the factor L is integrated. The
-factor has as many columns as Σ(0) has eigenvalues above d ε times the largest, with ε = 2.2e-16.
+up to the first time at which λ_max(LᵀC(t)L) = 1, where it blows up. It also holds for B = 0, with S = 0.
+
+No other V and B allow this: that VΣBΣ + ΣBᵀΣVᵀ = ΣSΣ for all Σ needs, for Σ = xxᵀ, that Vx is a multiple of x wherever
+xᵀBx ≠ 0, and if that is nowhere, so that B is antisymmetric and S = 0, for Σ of rank two that V is a multiple of the
+identity on almost every plane. For them the factor L is integrated (`numeric.factored_flow`).
+
+The factor has as many columns as Σ(0) has eigenvalues above d ε times the largest, with ε = 2.2e-16.
 """
 
 from __future__ import annotations
@@ -23,13 +28,11 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import brentq
 
+from numeric import threshold
 from numeric.bernoulli import Equilibrium, equilibria, equilibrium
 from numeric.exact import as_nested, to_real
-from numeric.integration import integrate
-from numeric.kernels import load_kernel
+from numeric.factored_flow import factors_at
 from numeric.matrices import EPS, check_matrices, largest_eigenvalue, positive_part, rounding, scalar_of, symmetric
-from numeric.outcome import BlewUp, Finished
-from numeric.trajectory import Trajectory
 
 __all__ = ["Equilibrium", "blow_up_time", "equilibria", "equilibrium", "flow"]
 
@@ -66,15 +69,17 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     ValueError
         For inputs that do not fit, and for times at or beyond the blow-up, which the message names.
     ArithmeticError
-        When, for V other than cI, the integration gives up.
+        When double precision cannot decide whether a blow-up comes before the last time, as at the threshold between
+        blow-up and decay; for V other than cI, when there are too many steps or numbers leave its range.
 
     Notes
     -----
     For V = cI the closed form carries the factor over at most 2/|A| at a time, so that neither e^{At} nor C loses
     digits over long times. Equal spacings share one exponential of a 2d × 2d matrix, and the times within 2/|A| are
-    computed together; each costs O(d³). The relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up
-    at t*, which is the condition of the problem. For any other V, `integrate` runs the kernel "gaussian_factor" with
-    relative tolerance 1e-12.
+    computed together; each costs O(d³). For any other V, L' = (A + VLLᵀB)L is integrated by Taylor series in steps of
+    O(d²r), with r the rank. Either way Σ is formed from a factor with r columns, so that it keeps rank and
+    semidefiniteness, and its relative error is a modest multiple of ε, times t*/(t* − t) near a blow-up at t*, which is
+    the condition of the problem.
 
     Examples
     --------
@@ -89,11 +94,11 @@ def flow(A: Any, B: Any, V: Any, Sigma0: Any, times: Any) -> np.ndarray:
     A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     instants = _check_times(times)
     L = _factor(Sigma)
-    scalar = scalar_of(V)
+    scalar = scalar_of(V) if B.any() else 0.0
     if L.shape[1] == 0:
         path = np.broadcast_to(L, (len(instants), *L.shape))
     elif scalar is None:
-        path = _integrated_path(A, B, V, L, instants)
+        path = _general_path(A, B, V, L, instants)
     else:
         path = _closed_path(A, scalar * (B + B.T), L, instants)
     covariances = symmetric(path @ path.mT)
@@ -108,23 +113,21 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     A, B, V, Sigma0
         As for `flow`.
     horizon
-        Look for a blow-up up to this time only. Needed for V other than cI, and where S has eigenvalues of both
-        signs while A is not Hurwitz: then nothing here proves that there is no blow-up.
+        Look for a blow-up up to this time only. Needed for V other than cI unless B = 0, and where S has eigenvalues
+        of both signs while A is not Hurwitz: then nothing here proves that there is no blow-up.
 
     Returns
     -------
     float
-        For V = cI the time is right to rounding times its condition. Infinity means, without a horizon, that there is
-        never a blow-up, and with one, that there is none up to it. For any other V the time is the middle of the
-        bracket that `integrate` returns.
+        The time is right to rounding times its condition. Infinity means, without a horizon, that there is never a
+        blow-up, and with one, that there is none up to it.
 
     Raises
     ------
     ValueError
         For inputs that do not fit, and when a horizon is needed.
     ArithmeticError
-        When double precision cannot decide, as for a start at the threshold between blow-up and decay: there the
-        rounding of the inputs decides between a late blow-up and none.
+        When it cannot be decided, as at the threshold between blow-up and decay in high dimension.
 
     Notes
     -----
@@ -133,13 +136,16 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
     - S ⪯ 0: never.
     - A = 0: 1/λ_max(LᵀSL), or never where that is not positive.
     - S ⪰ 0: λ_max(LᵀC(t)L) does not decrease; its root is bracketed by doubling t, then found by Brent's method. If A
-      is Hurwitz, C tends to C∞ with AᵀC∞ + C∞A = −S, and λ_max(LᵀC∞L) < 1 proves that there is no root.
+      is Hurwitz, C tends to C∞ with AᵀC∞ + C∞A = −S, and λ_max(LᵀC∞L) < 1 proves that there is no root. Where that
+      is 1 up to rounding, one ulp of the inputs is decisive, and rational arithmetic decides for the doubles that were
+      given, for d <= 14 in less than a second (`numeric.threshold`); at equality there is none.
     - S of both signs: C ⪯ C₊, where C₊ is C with the positive part of S in place of S, and C ⪯ tS + tD₊, where D₊ is
       C with that of AᵀS + SA. The later root of λ_max(LᵀC₊L) = 1 and t λ_max(Lᵀ(S + D₊)L) = 1, both monotone problems,
       is a step that cannot pass the blow-up. Σ is carried over it; then the same again from there, until steps are
       lost in rounding. If A is Hurwitz the limit of C₊ proves that no blow-up is ahead.
 
-    Every evaluation of C costs one exponential of a 2d × 2d matrix.
+    Every evaluation of C costs one exponential of a 2d × 2d matrix. For any other V the flow is followed until its
+    steps vanish against the time.
 
     Examples
     --------
@@ -151,19 +157,33 @@ def blow_up_time(A: Any, B: Any, V: Any, Sigma0: Any, *, horizon: Any = None) ->
 
     >>> blow_up_time([[-2]], [[1]], [[1]], [[0.25]])
     inf
+
+    Σ(0) = 2 is the threshold, where Σ stays:
+
+    >>> blow_up_time([[-2]], [[1]], [[1]], [[2]])
+    inf
     """
     A, B, V, Sigma = check_matrices(A, B, V, Sigma0)
     limit = _check_horizon(horizon)
     L = _factor(Sigma)
-    scalar = scalar_of(V)
+    scalar = scalar_of(V) if B.any() else 0.0
     if scalar is not None:
-        return _blow_up(A, scalar * (B + B.T), L, limit)
+        try:
+            return _blow_up(A, scalar * (B + B.T), L, limit)
+        except AtThreshold:
+            time = threshold.blow_up_time(A, B, scalar, Sigma)
+            if time is None:
+                raise
+            return time if time <= limit else math.inf
     if horizon is None:
         raise ValueError("horizon: is missing; expected a time to look up to, as V is not a multiple of the identity")
     if L.shape[1] == 0:
         return math.inf
-    outcome = _integrated(A, B, V, L, np.array([limit])).outcome
-    return sum(outcome.bracket) / 2 if isinstance(outcome, BlewUp) else math.inf
+    return factors_at(A, B, V, L, np.array([limit]))[1]
+
+
+class AtThreshold(ArithmeticError):
+    """In double precision there may be a late blow-up, or none."""
 
 
 # The closed form
@@ -288,11 +308,14 @@ def _blow_up(A: np.ndarray, S: np.ndarray, L: np.ndarray, limit: float) -> float
             if largest + error < 1:
                 return math.inf
             if monotone and largest - error <= 1:  # the threshold between blow-up and none, up to rounding
-                if math.isfinite(limit) and _first_root(partial(first_order, L), 1 / size, limit) is None:
+                # C(t) is summed up over doublings, and so rounded more often than C∞.
+                if math.isfinite(limit) and first_order(L, limit) < -10 * error:
                     return math.inf
-                raise ArithmeticError(
-                    f"λ_max(LᵀC∞L) = {largest:.15g} with an error of {error:.1g}, too close to 1 to decide in double "
-                    "precision between a late blow-up and none; an earlier horizon restricts the question"
+                raise AtThreshold(
+                    f"λ_max(LᵀC∞L) = {largest:.15g} with an error of up to {error:.1g}, too close to 1 to decide in "
+                    "double precision between a late blow-up and none; expected earlier times, or a call of "
+                    f"`blow_up_time` for d <= {threshold.LARGEST} and S that is positive definite, or semidefinite to "
+                    "the last digit, as Σ(0) then must be too: this decides in rational arithmetic"
                 )
         reach = min(limit - now, REACH / size)
         start = float(1 / (size + np.linalg.norm(S) * np.linalg.norm(L) ** 2))
@@ -359,29 +382,11 @@ def _first_root(excess: Callable[[float], float], start: float, limit: float) ->
 # Any V
 
 
-def _integrated(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> Trajectory:
-    zero = np.zeros(len(A))
-    trajectory = integrate(
-        load_kernel("gaussian_factor"),
-        {"mu": zero, "L": L},
-        (0, times[-1]),
-        {"A": A, "B": B, "V": V, "b": zero},
-        rtol=1e-12,
-        atol=1e-14 * float(np.abs(L).max()),
-        t_eval=times.tolist(),
-    )
-    if not isinstance(trajectory.outcome, BlewUp | Finished):
-        raise ArithmeticError(f"the factored flow {trajectory.outcome}")
-    return trajectory
-
-
-def _integrated_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
-    if times[-1] == 0:
-        return L[None]
-    trajectory = _integrated(A, B, V, L, times)
-    if isinstance(trajectory.outcome, BlewUp):
-        raise _too_late(times, sum(trajectory.outcome.bracket) / 2)
-    return np.asarray(trajectory["L"])
+def _general_path(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray, times: np.ndarray) -> np.ndarray:
+    path, blow_up = factors_at(A, B, V, L, times)
+    if blow_up < math.inf:
+        raise _too_late(times, blow_up)
+    return path
 
 
 # Inputs

@@ -1,20 +1,21 @@
 """The covariance factor in double precision, for any V: L' = (A + V LLᵀ B) L, by Taylor series.
 
-The equation is that of the kernel "gaussian_factor". Its Taylor coefficients, with orders as subscripts, are
-
-    (k + 1) L_{k+1} = A L_k + Σ_j V L_j M_{k−j},    M_k = Σ_j L_jᵀ B L_{k−j},    M = LᵀBL.
-
-With the matrices of all orders side by side, or on top of each other in reverse, each sum is one product of matrices.
-So a step of order p takes a few calls per order, and O(p² d r²) operations for L of shape d × r. The errors are those
-of rounding, and the polynomial gives the solution at any time within the step.
+The Taylor coefficients are those of the kernel "gaussian_factor". A step of order p takes a few products of matrices
+for each order (`numeric.integrators.stacked`), and O(p² d² r) operations for L of shape d × r. The errors are those of
+rounding, and the polynomial gives the solution at any time within the step.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 
+from numeric.integrators.stacked import stacked_arithmetic
+from numeric.kernels import load_kernel
 from numeric.matrices import EPS
 
 #: Steps are ε^(1/p) of the distance to the nearest singularity, a fifth. Lower orders need more of them, and in higher
@@ -72,21 +73,14 @@ def factors_at(
 
 def _coefficients(A: np.ndarray, B: np.ndarray, V: np.ndarray, L: np.ndarray) -> np.ndarray:
     """The Taylor coefficients of L, along a first axis."""
-    d, r = L.shape
-    all_three = np.concatenate([A, V, B])
-    series = np.empty((ORDER + 1, d, r))
-    series[0] = L
-    # Those of V L side by side; those of B L and M on top of each other, the first at the bottom, so that the lowest of
-    # them meet the first ones of a sum over j in the order k − j.
-    valued, scored, core = np.empty((d, ORDER * r)), np.empty((ORDER * d, r)), np.empty((ORDER * r, r))
-    for k in range(ORDER):
-        count, top = k + 1, ORDER - 1 - k
-        products = all_three @ series[k]
-        valued[:, k * r : count * r] = products[d : 2 * d]
-        scored[top * d : (top + 1) * d] = products[2 * d :]
-        core[top * r : (top + 1) * r] = series[:count].reshape(count * d, r).T @ scored[top * d :]
-        series[count] = (products[:d] + valued[:, : count * r] @ core[top * r :]) / count
-    return series
+    mean = np.zeros(len(L))
+    _, factors = _recurrence()(ORDER, mean, L, B, V, A, mean, stacked_arithmetic(ORDER))
+    return np.array(factors)
+
+
+@cache
+def _recurrence() -> Callable[..., tuple[list[Any], ...]]:
+    return load_kernel("gaussian_factor").recurrence()
 
 
 def _radius(series: np.ndarray) -> float:

@@ -9,7 +9,7 @@ Then, for information, V other than cI up to nine tenths of the time to blow-up,
 eigenvectors, so that the solution is known. The tolerance rtol of solve_ivp is in brackets; 1e-13 is near the tightest
 that it takes. riccati.flow has no tolerance: its errors are those of rounding, whatever V is. It takes fewer and longer
 steps, with fewer calls but more arithmetic in each, which is what counts where both d and the rank are large: at equal
-errors solve_ivp takes less time from 35 or so.
+errors solve_ivp takes less time from 30 or so.
 
 Errors are relative at each time, and the largest counts.
 """

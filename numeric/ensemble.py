@@ -225,9 +225,9 @@ def _bytes(number: float) -> str:
 def _is_compiled(members: Members) -> bool:
     if members.kernel.backend != "heyoka":
         return False
-    from numeric.backends import heyoka
+    from numeric.integrators import heyoka_solver
 
-    return heyoka.serves(members.kernel, members.layout.size + members.parameter_layout.size)
+    return heyoka_solver.serves(members.kernel, members.layout.size + members.parameter_layout.size)
 
 
 def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:

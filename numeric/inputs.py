@@ -154,6 +154,8 @@ def check_digits(digits: Any) -> int:
 
 def check_tolerances(rtol: Any, atol: Any) -> tuple[float, float]:
     """The tolerances of the double precision solver: MIN_RTOL <= rtol < 1 and atol >= 0."""
+    if type(rtol) is type(atol) is float and MIN_RTOL <= rtol < 1 and 0 <= atol < math.inf:
+        return rtol, atol
     for name, value, low, high in (("rtol", rtol, MIN_RTOL, 1.0), ("atol", atol, 0.0, math.inf)):
         if not isinstance(value, int | float | np.number) or not low <= value < high:
             hint = "; for more accuracy give digits" if name == "rtol" else ""
@@ -163,6 +165,8 @@ def check_tolerances(rtol: Any, atol: Any) -> tuple[float, float]:
 
 def check_events(events: Any) -> tuple[Callable[..., Any], ...]:
     """Event functions: one, or a sequence of them."""
+    if type(events) is tuple and not events:
+        return ()
     functions = tuple(events) if isinstance(events, Sequence) else (events,)
     for function in functions:
         if not callable(function):

@@ -114,11 +114,10 @@ def integrate(
     start, end = check_time_span(t_span)
     times = None if t_eval is None else check_times(t_eval, (start, end))
     if kernel.backend == "heyoka":
-        from numeric.backends import heyoka
         from numeric.integrators import heyoka_solver
 
         places, vector = flat_inputs(kernel, initial, parameters, normalize)
-        if heyoka.serves(kernel, len(vector)):
+        if heyoka_solver.serves(kernel, len(vector)):
             compiled = heyoka_solver.Problem(kernel, places, vector, start, end, rtol, atol)
             return Trajectory(heyoka_solver.solve(compiled, functions), kernel.name, times)
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)

@@ -29,11 +29,6 @@ arithmetic = numpy.arithmetic
 LARGEST = 400
 
 
-def serves(kernel: Kernel, size: int) -> bool:
-    """Whether a kernel with so many entries of states and parameters is compiled: "auto" leaves the others to NumPy."""
-    return not kernel.automatic or size <= LARGEST
-
-
 def system(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[hy.expression, hy.expression]]:
     """The kernel's equations as heyoka takes them: pairs of a real state variable and its time derivative.
 

@@ -22,7 +22,7 @@ from typing import Any
 import heyoka as hy
 import numpy as np
 
-from numeric.backends.heyoka import system
+from numeric.backends.heyoka import LARGEST, system
 from numeric.flat_inputs import Places
 from numeric.integrators.events import follow
 from numeric.integrators.idle import Borrowed, Idle
@@ -44,6 +44,11 @@ COMPACT_FROM = 4000
 FEWEST_ULPS = 4
 
 Equations = Sequence[tuple[hy.expression, hy.expression]]
+
+
+def serves(kernel: Kernel, size: int) -> bool:
+    """Whether a kernel with so many entries of states and parameters is compiled: "auto" leaves the others to NumPy."""
+    return not kernel.automatic or size <= LARGEST
 
 
 class Problem:

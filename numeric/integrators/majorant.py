@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import mpmath
+import numpy as np
 
 #: No step comes closer to the estimated radius of convergence than this part of it.
 LARGEST_RATIO = 0.9
@@ -62,19 +63,19 @@ def majorant(log2_sizes: Sequence[float]) -> Majorant:
     >>> fit.log2_bound, fit.log2_radius
     (4.0, 1.0)
     """
-    order = len(log2_sizes) - 1
+    sizes, order = np.asarray(log2_sizes), len(log2_sizes) - 1
     half, three_quarters = order // 2, 3 * order // 4
-    if max(log2_sizes[three_quarters + 1 :]) == -math.inf:
+    if sizes[three_quarters + 1 :].max() == -math.inf:
         return Majorant(order, -math.inf, math.inf)
     # A third quarter of zeros says nothing: then all that comes before the fourth.
-    begin = 0 if max(log2_sizes[half + 1 : three_quarters + 1]) == -math.inf else half + 1
-    log2_radius = 0.0
+    begin = 0 if sizes[half + 1 : three_quarters + 1].max(initial=-math.inf) == -math.inf else half + 1
+    orders, log2_radius = np.arange(order + 1), 0.0
     for _ in range(PEAK_ROUNDS):
-        scaled = [size + k * log2_radius for k, size in enumerate(log2_sizes)]
-        early = max(range(begin, three_quarters + 1), key=scaled.__getitem__)
-        late = max(range(three_quarters + 1, order + 1), key=scaled.__getitem__)
-        log2_radius = (log2_sizes[early] - log2_sizes[late]) / (late - early)
-    bound = max(log2_sizes[k] + k * log2_radius for k in range(half + 1, order + 1))
+        scaled = sizes + log2_radius * orders
+        early = begin + int(scaled[begin : three_quarters + 1].argmax())
+        late = three_quarters + 1 + int(scaled[three_quarters + 1 :].argmax())
+        log2_radius = float(sizes[early] - sizes[late]) / (late - early)
+    bound = float((sizes + log2_radius * orders)[half + 1 :].max())
     return Majorant(order, 1 + bound, log2_radius)
 
 

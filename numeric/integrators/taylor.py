@@ -24,6 +24,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -95,6 +96,7 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
     `problem` is called at each working precision that is used, so that inputs are converted exactly.
     """
     terminal = [event for event in events if getattr(event, "terminal", False)]
+    problem = _once_for_each_precision(problem)
     growth = error_growth(problem, terminal, digits)
     if growth is None:
         # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
@@ -104,6 +106,11 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
         error = mpmath.mpf(10) ** (growth + 1 - local_digits)
         solution = _run(problem, events, local_digits, error)
     return replace(_trusted(solution), error=error)
+
+
+def _once_for_each_precision(problem: Callable[[], Problem]) -> Callable[[], Problem]:
+    at_precision = cache(lambda precision: problem())
+    return lambda: at_precision(mpmath.mp.prec)
 
 
 def _trusted(solution: Solution) -> Solution:
@@ -261,7 +268,9 @@ def _term_digits(local_digits: int) -> int:
 def _log2_rounding_step(log2_sizes: Sequence[float], log2_scale: float, local_digits: int) -> float:
     """The largest h for which no term |c_k| h^k exceeds the state by more digits than there are for that."""
     largest = log2_scale + _term_digits(local_digits) * math.log2(10)
-    return min(((largest - size) / k for k, size in enumerate(log2_sizes) if k and size > -math.inf), default=math.inf)
+    sizes = np.array(log2_sizes[1:])
+    orders = np.flatnonzero(sizes > -math.inf)
+    return float(((largest - sizes[orders]) / (orders + 1)).min(initial=math.inf))
 
 
 def _shrinks(state: Polynomials, piece: Piece, log2_least: float) -> bool:

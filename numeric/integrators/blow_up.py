@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from numeric.backends.gmpy2 import to_mpmath
 from numeric.integrators.expansion import Expansion
-from numeric.integrators.majorant import Majorant, power_of_two
+from numeric.integrators.majorant import Majorant, log2_size, power_of_two
 from numeric.integrators.pole import pole_ahead, square_norm
 from numeric.layout import Layout
 from numeric.outcome import BlewUp
@@ -43,7 +44,7 @@ class Approach:
 
     def is_near(self, fit: Majorant, time: Any) -> bool:
         """Whether there may be a blow-up so near to `time` that it is looked for."""
-        return power_of_two(fit.log2_radius) <= 2 * NEAR * (time - self.start)
+        return fit.log2_radius <= math.log2(2 * NEAR) + log2_size(time - self.start)
 
     def outcome(self, expansion: Expansion, fit: Majorant, time: Any) -> BlewUp | None:
         """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets.

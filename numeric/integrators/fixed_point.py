@@ -88,7 +88,7 @@ class FixedPoint:
             return None
         unit, states = self.unit, values[program.states]
         largest = np.abs(states).max(axis=0).tolist()
-        sizes = [math.log2(size) - k * unit if size else -math.inf for k, size in enumerate(largest)]
+        sizes = [math.log2(x) - k * unit if x else -math.inf for k, x in enumerate(largest)]
 
         def polynomials(log2_step: float) -> Polynomials:
             if self.precise is None:
@@ -161,11 +161,17 @@ class _Code:
         self.is_product = kind != PLAIN
         #: The powers of the unit of time by which terms lag behind their sums.
         self.lags = np.where(kind == CONVOLVE, d - i - j, j)
-        constants = program.constants.values(entries)
-        self.doubles = np.array([*map(float, constants)])
-        self.fits_doubles = _fit_doubles(self.doubles, constants)
-        self.exponents = np.array([size(c) for c in constants], dtype=np.int64)
-        self.digits = _fixed(constants, self.exponents, places)[:, :, None]
+        self.constants, self.places = program.constants.values(entries), places
+        self.doubles = np.array([*map(float, self.constants)])
+        self.fits_doubles = _fit_doubles(self.doubles, self.constants)
+
+    @cached_property
+    def exponents(self) -> np.ndarray:
+        return np.array([size(c) for c in self.constants], dtype=np.int64)
+
+    @cached_property
+    def digits(self) -> np.ndarray:
+        return _fixed(self.constants, self.exponents, self.places)[:, :, None]
 
 
 class FixedPointPolynomials(Polynomials):

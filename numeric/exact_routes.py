@@ -8,9 +8,10 @@ token; each kernel is generated from the derivation that proves it. The element 
 method and with the tolerances that `integrate` uses otherwise, and applied to the tokens only at times that are asked
 for: they are unit vectors up to the rounding of that one division.
 
-An element far from the identity would magnify its own errors: G by its condition number, the Möbius map by
+An element far from the identity would magnify its own errors: G by |G|/|G x_k(0)| at token k, the Möbius map by
 (1 + |α|)/(1 − |α|). So the route starts again from the tokens of the moment, with the identity, whenever that factor
-exceeds about 10; it goes on for ever when tokens cluster.
+exceeds about 10. Once tokens have clustered G comes to rest, far from being invertible but at a good distance from
+sending any of them to 0, so that it takes the long steps that the tokens themselves would.
 
 By moments: R = α + (1 − |α|²) e^{iη} Σ_{k=1..K} ⟨w^k⟩ (−ᾱe^{iη})^{k−1} up to (1 + |α|)|α|^K, where K keeps that below a
 tenth of `rtol` for |α| ≤ 0.85. Beyond 0.8 the next start is due, and steps that reach beyond 0.85 are refused. A start
@@ -34,8 +35,8 @@ from numeric.layout import Layout
 from numeric.outcome import Outcome, StepLimit
 from numeric.trajectory import Piece
 
-#: The least and the largest |G| and the condition number, and the |α|, beyond which the route starts again.
-SCALES, CONDITION, FAR = (0.1, 1e3), 10.0, 0.8
+#: The factor by which G may magnify its errors, and the |α|, beyond which the route starts again.
+MAGNIFICATION, FAR = 10.0, 0.8
 
 #: Up to this |α| the series of the order parameter has as many terms as it needs.
 SERIES_LIMIT = 0.85
@@ -65,7 +66,7 @@ class Route:
     matrix
         State -> a matrix whose rows' images X Gᵀ have the directions of the moved tokens.
     is_far
-        Whether a state is so far from the identity that the route should start again.
+        Whether a state, which moves these tokens, is so far from the identity that the route should start again.
     is_admissible
         Whether the right-hand side may be evaluated at a flat state.
     """
@@ -74,7 +75,7 @@ class Route:
     identity: Callable[[np.ndarray], dict[str, Any]]
     constants: Callable[[np.ndarray, float], dict[str, Any]]
     matrix: Callable[[Mapping[str, Any]], np.ndarray]
-    is_far: Callable[[Mapping[str, Any]], bool]
+    is_far: Callable[[Mapping[str, Any], np.ndarray], bool]
     is_admissible: Callable[[np.ndarray], bool] = lambda flat: True
 
 
@@ -114,7 +115,7 @@ def steps(
             piece = MovedTokens(step, tokens, layout, route)
             yield piece
             count += 1
-            if step.end < end and route.is_far(layout.unflatten(step.final)):
+            if step.end < end and route.is_far(layout.unflatten(step.final), tokens):
                 break
         if count > MAX_STEPS:
             yield StepLimit(piece.end, f"the end of the time span was not reached in {MAX_STEPS} steps")
@@ -189,9 +190,11 @@ def _fill_powers(rows: np.ndarray, w: np.ndarray) -> None:
 # The sphere: G' = W G.
 
 
-def _is_far_in_group(state: Mapping[str, Any]) -> bool:
-    singular = np.linalg.svd(state["G"], compute_uv=False)
-    return not (SCALES[0] < singular[0] < SCALES[1] and singular[0] < CONDITION * singular[-1])
+def _is_far_in_group(state: Mapping[str, Any], tokens: np.ndarray) -> bool:
+    moved = tokens @ state["G"].T
+    shortest = math.sqrt(np.einsum("ij,ij->i", moved, moved).min())
+    # Errors have the size of an entry of G, which is 1/√d of its norm.
+    return bool(np.linalg.norm(state["G"]) > MAGNIFICATION * math.sqrt(len(state["G"])) * shortest)
 
 
 PROJECTIVE = Route(
@@ -231,7 +234,7 @@ WATANABE_STROGATZ_MOMENTS = Route(
     identity=lambda _: {"alpha": np.complex128(0), "eta": np.float64(0)},
     constants=_series_moments,
     matrix=_moebius_matrix,
-    is_far=lambda state: abs(state["alpha"]) > FAR,
+    is_far=lambda state, _: abs(state["alpha"]) > FAR,
     is_admissible=lambda flat: math.hypot(flat[0], flat[1]) <= SERIES_LIMIT,
 )
 

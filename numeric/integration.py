@@ -76,7 +76,7 @@ def integrate(
     exact
         In double precision, integrate the group that moves all tokens where there is one (`numeric.exact_routes`);
         `trajectory.route` names the kernel that was integrated. False: always the kernel given, which keeps
-        cross-ratios to its tolerances only, but takes several times fewer steps once tokens have clustered.
+        cross-ratios to its tolerances only.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
     delta = sqrt(Abs(Sigma[0, 0]*Sigma[1, 1] - Sigma[0, 1]*Sigma[1, 0]))
     M = 1/(2*delta + Trace(Sigma))*(delta*I + Sigma)
-    W = beta*V*M*A.T
+    U = beta*V*M*A.T
+    W = (-Trace(M*U))*I + U
     Sigma' = Sigma*W.T + W*Sigma
 
 Generated from the reduction angular_central_gaussian: change its derivation, not this file.
@@ -11,7 +12,7 @@ Generated from the reduction angular_central_gaussian: change its derivation, no
 import numpy as np
 
 NAME = "angular_central_gaussian"
-DIGEST = "bb40ada92f719867a79ecb94a83313ebb774d186af3b758138cc1821ce9071e9"
+DIGEST = "a8ba361c98362fe9e85e7820274f012fce47b799ac57c1f11b93bf09a0cdca02"
 STATE = (("Sigma", (2, 2), "covariance"),)
 PARAMETERS = (
     ("A", (2, 2), "matrix"),
@@ -30,7 +31,8 @@ def field(A, V, beta, xp=np):
         delta = xp.sqrt(xp.abs(Sigma[..., 0, 0] * Sigma[..., 1, 1] - Sigma[..., 0, 1] * Sigma[..., 1, 0]))
         t2 = Sigma + xp.asarray(delta)[..., None, None] * t1
         M = xp.asarray(1 / (2 * delta + xp.linalg.trace(Sigma)))[..., None, None] * t2
-        W = beta * (V @ M @ A.mT)
+        U = beta * (V @ M @ A.mT)
+        W = U - xp.asarray(xp.linalg.trace(M @ U))[..., None, None] * t1
         t3 = W @ Sigma
         Sigma_dot = t3 + t3.mT
         return (Sigma_dot,)
@@ -58,9 +60,11 @@ def series(order, Sigma, A, V, beta, arithmetic):
     t12 = [1 / t11[0]]
     t13 = [Sigma[0] + delta[0] * t5]
     M = [t12[0] * t13[0]]
-    W = [beta * (V @ M[0] @ A.mT)]
-    t14 = [W[0] @ Sigma[0]]
-    Sigma_dot = [t14[0] + t14[0].mT]
+    U = [beta * (V @ M[0] @ A.mT)]
+    t14 = [M[0] @ U[0]]
+    W = [U[0] - arithmetic.linalg.trace(t14[0]) * t5]
+    t15 = [W[0] @ Sigma[0]]
+    Sigma_dot = [t15[0] + t15[0].mT]
     for k in range(1, order + 1):
         Sigma.append(Sigma_dot[k - 1] / k)
         t1.append(Sigma[k][0, 0])
@@ -85,7 +89,9 @@ def series(order, Sigma, A, V, beta, arithmetic):
         t12.append(-arithmetic.convolve(t11[1:], t12, k - 1) / t11[0])
         t13.append(Sigma[k] + delta[k] * t5)
         M.append(arithmetic.convolve(t12, t13, k))
-        W.append(beta * (V @ M[k] @ A.mT))
-        t14.append(arithmetic.matmul(W, Sigma, k))
-        Sigma_dot.append(t14[k] + t14[k].mT)
+        U.append(beta * (V @ M[k] @ A.mT))
+        t14.append(arithmetic.matmul(M, U, k))
+        W.append(U[k] - arithmetic.linalg.trace(t14[k]) * t5)
+        t15.append(arithmetic.matmul(W, Sigma, k))
+        Sigma_dot.append(t15[k] + t15[k].mT)
     return (Sigma,)

@@ -1,7 +1,8 @@
 """Angular central Gaussian laws under linear attention on the sphere.
 
     M = M(Sigma)
-    W = beta*V*M*A.T
+    U = beta*V*M*A.T
+    W = (-Trace(M*U))*I + U
     Sigma' = Sigma*W.T + W*Sigma
 
 Generated from the reduction angular_central_gaussian_sphere: change its derivation, not this file.
@@ -10,7 +11,7 @@ Generated from the reduction angular_central_gaussian_sphere: change its derivat
 import numpy as np
 
 NAME = "angular_central_gaussian_sphere"
-DIGEST = "ddb2cf4c88e123bb548159ac9d5f9dfef77be42b31a1f001e666325927838fe7"
+DIGEST = "d1e81af3fe33df883ef5466f58467fbb86e28b5467f5a03de1c014f5ea1009e0"
 STATE = (("Sigma", ("d", "d"), "covariance"),)
 PARAMETERS = (
     ("A", ("d", "d"), "matrix"),
@@ -21,14 +22,17 @@ PARAMETERS = (
 
 def field(A, V, beta, xp=np):
     """The vector field at these parameters; `xp` offers the array functions."""
+    d = A.shape[-2]
     beta = xp.asarray(beta)[..., None, None]
+    t1 = xp.eye(d)
 
     def rhs(Sigma):
         """Time derivatives of Sigma."""
         M = xp.acg_second_moment(Sigma)
-        W = beta * (V @ M @ A.mT)
-        t1 = W @ Sigma
-        Sigma_dot = t1 + t1.mT
+        U = beta * (V @ M @ A.mT)
+        W = U - xp.asarray(xp.linalg.trace(M @ U))[..., None, None] * t1
+        t2 = W @ Sigma
+        Sigma_dot = t2 + t2.mT
         return (Sigma_dot,)
 
     return rhs

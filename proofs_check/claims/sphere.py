@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import sympy as sp
 
 from numeric import Kernel, compile_kernel, integrate, load_kernel
+from numeric.exact import to_real
 from proofs_check.claim import Claim
 from proofs_check.evidence import Evidence
 from proofs_check.verdicts import agreement, verified
@@ -33,10 +35,11 @@ GROUP = Tokens(moved_by_group=True)
 
 
 def with_score_transposed() -> Kernel:
-    """The projective kernel with W = βVMA in place of W = βVMAᵀ."""
+    """The projective kernel with U = βVMA in place of U = βVMAᵀ."""
     reduction = reduce(ANY, GROUP)
-    *others, (matrix, value) = reduction.definitions
-    return compile_kernel(replace(reduction, definitions=(*others, (matrix, value.replace(sp.Transpose, lambda a: a)))))
+    *others, (matrix, value), balanced = reduction.definitions
+    transposed = matrix, value.replace(sp.Transpose, lambda a: a)
+    return compile_kernel(replace(reduction, definitions=(*others, transposed, balanced)))
 
 
 def check_tokens(kernel: Kernel, digits: int) -> Evidence:
@@ -58,6 +61,40 @@ def check_tokens(kernel: Kernel, digits: int) -> Evidence:
     # Local errors of 1e-13 grow by at most a few hundred until t = 3.
     detail = f"40 tokens to t = 3, which move by up to {travelled:.2f}"
     return agreement(deviations.max(), "1e-10", f"t = {times[deviations.argmax()]:.1f}", detail=detail)
+
+
+# The scale of G
+
+TRIPLES = ((1, 2, 2, 3), (2, 3, 6, 7), (4, 4, 7, 9), (1, 4, 8, 9), (-6, 2, 3, 7), (2, -1, 2, 3))
+MATRICES = {
+    "A": [["1", "1/2", "0"], ["-1/4", "3/4", "1"], ["1/3", "0", "-1/2"]],
+    "V": [["2/5", "1", "-1"], ["-4/5", "-1/2", "1/4"], ["1", "0", "3/5"]],
+    "beta": "1",
+}
+
+
+def with_stretching() -> Kernel:
+    """The projective kernel with W = U."""
+    reduction = reduce(ANY, GROUP)
+    *others, (given, value), (matrix, _) = reduction.definitions
+    return compile_kernel(replace(reduction, definitions=(*others, (given, value), (matrix, given))), "mpmath")
+
+
+def check_scale(kernel: Kernel, digits: int) -> Evidence:
+    """The mean of log |G x_k(0)| of six tokens, which is zero at the start."""
+    tokens = [[Fraction(entry, length) for entry in entries] for *entries, length in TRIPLES]
+    start = {"G": np.eye(3, dtype=int)}
+    trajectory = integrate(kernel, start, (0, 3), {**MATRICES, "X0": tokens}, digits=digits)
+    with mpmath.workdps(digits + 10):
+        points = mpmath.matrix([list(map(to_real, token)) for token in tokens])
+        means = []
+        for group in trajectory["G"]:
+            moved = points * mpmath.matrix(group.tolist()).T
+            means.append(sum(mpmath.log(mpmath.norm(moved[k, :])) for k in range(moved.rows)) / moved.rows)
+        worst = max(range(len(means)), key=lambda k: abs(means[k]))
+        where = f"t = {mpmath.nstr(trajectory.times[worst], 3)}"
+        # G is right to the digits asked, relative to its largest entry; a |G x_k(0)| may be some times smaller.
+        return agreement(abs(means[worst]), mpmath.mpf(10) ** (2 - digits), where, detail="6 tokens to t = 3")
 
 
 # Cross-ratios
@@ -143,6 +180,16 @@ CLAIMS: tuple[Claim[Any], ...] = (
         subject=lambda: load_kernel("projective"),
         control=with_score_transposed,
         control_statement="A stands for Aᵀ in W",
+    ),
+    Claim(
+        id="sphere.scale",
+        statement="The geometric mean of the |G x_k(0)| is conserved, so that G comes to rest with the tokens",
+        hypotheses=("d = 3, n = 6", "tr(M W) = 0, which a multiple of the identity in W provides"),
+        source="the derivation of the projective reduction",
+        check=check_scale,
+        subject=lambda: load_kernel("projective", "mpmath"),
+        control=with_stretching,
+        control_statement="W is βVMAᵀ",
     ),
     Claim(
         id="sphere.cross-ratios",

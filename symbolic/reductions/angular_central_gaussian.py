@@ -2,7 +2,9 @@
 
 The law of y/|y| with y ~ N(0, Σ) is kept, because x ↦ Gx/|Gx| takes it to that of Gy/|Gy|:
 
-    Σ' = W Σ + Σ Wᵀ,   W = β V M Aᵀ,   M(Σ) = E[yyᵀ/|y|²].
+    Σ' = W Σ + Σ Wᵀ,   U = β V M Aᵀ,   W = U − tr(M U) I,   M(Σ) = E[yyᵀ/|y|²].
+
+Σ and c Σ are the same law; the multiple of I in W keeps E[log |y|], so that Σ neither grows nor shrinks for ever.
 
 M(Σ) has the eigenvectors of Σ and the eigenvalues ∫₀^∞ λ_i (1 + 2sλ_i)⁻¹ Π_j (1 + 2sλ_j)^{−1/2} ds, elliptic integrals
 for d = 3; in general it stays a node, `SecondMomentOfACG(Sigma)`, which kernels evaluate by quadrature. On the circle
@@ -10,7 +12,7 @@ it is elementary,
 
     M(Σ) = (Σ + √det Σ I) / (tr Σ + 2√det Σ),
 
-and the equation is Ott–Antonsen's with R = (√λ₁ − √λ₂)/(√λ₁ + √λ₂) e^{2iφ}.
+tr Σ + 2√det Σ is conserved, and the equation is Ott–Antonsen's with R = (√λ₁ − √λ₂)/(√λ₁ + √λ₂) e^{2iφ}.
 
 >>> from symbolic import AngularCentralGaussian, LinearAttention, Sphere, reduce
 >>> reduce(LinearAttention(space=Sphere()), AngularCentralGaussian()).equations
@@ -33,7 +35,17 @@ from symbolic.notation import Inner, SecondMomentOfACG, TimeDerivative, d, rate
 from symbolic.reduction import ClosureUndecided, Invariant, Reduction, Variable
 from symbolic.reductions import ott_antonsen, projective
 from symbolic.reductions.kuramoto_daido import FIELD, P, Q, R, mean_field_derivation, plane_parameters
-from symbolic.reductions.projective import G, M, W, add_group_action, dimensions, in_dimension, is_bilinear, x0
+from symbolic.reductions.projective import (
+    G,
+    M,
+    W,
+    add_group_action,
+    dimensions,
+    in_dimension,
+    is_bilinear,
+    matrices,
+    x0,
+)
 from symbolic.reductions.watanabe_strogatz import H, add_matrix_form, add_mean_field_wave
 
 #: The Gaussian vector u = L z behind a token at the start, its covariance then and now, and the density of the tokens.
@@ -92,7 +104,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
     if plane:
         _add_plane(derivation, field)
         definitions = tuple((relation.lhs, relation.rhs) for relation in derivation["second_moment_matrix"])
-    covariance, matrix = (in_dimension(symbol, field) for symbol in (Sigma, W))
+    covariance = in_dimension(Sigma, field)
     return Reduction(
         name=name,
         title=f"Angular central Gaussian laws under linear attention on the {'circle' if plane else 'sphere'}",
@@ -100,7 +112,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
         law=law,
         state=(Variable(covariance, "covariance", "covariance of y, up to a factor, where tokens are y/|y|"),),
         parameters=plane_parameters(field) if plane else field.parameters,
-        definitions=(*definitions, (matrix, derivation["linear_field"][1].rhs)),
+        definitions=(*definitions, *matrices(derivation)),
         equations={covariance: derivation["covariance"].rhs},
         assumptions=("Σ is symmetric and positive definite", "Σ and c Σ, c > 0, are the same law"),
         invariants=(
@@ -111,7 +123,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
 
 
 def _add_invariance(derivation: Derivation, field: AttentionField) -> None:
-    """From "group" and "linear_field" to "covariance" and, for the density itself, "continuity"."""
+    """From "group" and "balanced_field" to "covariance" and, for the density itself, "continuity"."""
     token, start, group, matrix, factor, gaussian, normal, covariance, initial = (
         in_dimension(symbol, field) for symbol in (x, x0, G, W, L, u, z, Sigma, Sigma0)
     )
@@ -163,7 +175,7 @@ def _add_invariance(derivation: Derivation, field: AttentionField) -> None:
             evaluate=False,
         ),
         step="continuity equation",
-        premises=["linear_field", "covariance", "density"],
+        premises=["balanced_field", "covariance", "density"],
         why="The left-hand side follows from Σ'; −div v − ⟨v, ∇ log p⟩ on the sphere, from the field, is the same.",
         check=_check_continuity,
     )
@@ -217,6 +229,15 @@ def _add_plane(derivation: Derivation, field: LinearAttention) -> None:
         why="So M = S/tr S with S = Σ^{1/2}, and S² − (tr S) S + (det S) I = 0 gives S tr S = Σ + δ I, where "
         "δ = √det Σ. The modulus changes nothing, and keeps the root real when rounding makes a determinant negative.",
         check=_check_second_moment_matrix,
+    )
+    derivation.conclude(
+        "scale",
+        "The scale of the covariance is conserved",
+        sp.Eq(TimeDerivative(scale), sp.S.Zero, evaluate=False),
+        step="mean stretch",
+        premises=["balanced_field", "covariance", "second_moment_matrix"],
+        why="(tr Σ + 2δ)' = 2 tr(W(Σ + δ I)) = 2 (tr Σ + 2δ) tr(W M), by δ' = δ tr W; and tr(M W) = 0.",
+        check=_check_scale,
     )
     order = covariance[0, 0] - covariance[1, 1] + sp.I * (covariance[0, 1] + covariance[1, 0])
     first, second = (sp.sqrt(eigenvalues(index)) for index in (1, 2))
@@ -317,14 +338,14 @@ def _check_density(moved: tuple[sp.Equality, ...], density: sp.Equality) -> Iter
 
 
 def _check_continuity(
-    linear: tuple[sp.Equality, ...], covariance: sp.Equality, density: sp.Equality, result: sp.Equality
+    balanced: tuple[sp.Equality, ...], covariance: sp.Equality, density: sp.Equality, result: sp.Equality
 ) -> Iterable[sp.Expr]:
     """Both sides for d = 2 and 3, Σ diagonal at the time of the check, as rotating everything may make it.
 
     The field is extended from the sphere by |x| v(x/|x|), which keeps its divergence there.
     """
     length = sp.Symbol("l", positive=True)
-    for dimension in sorted(set(dimensions(linear[0].lhs)) - {1}):
+    for dimension in sorted(set(dimensions(balanced[0].lhs)) - {1}):
         components = Components(dimension, symmetric=[Sigma])
         entries = components(Sigma)
         diagonal = {entries[k, m]: 0 for k in range(dimension) for m in range(k)}
@@ -334,7 +355,7 @@ def _check_continuity(
         moved = sum(value.diff(entries[place]).subs(diagonal) * rates[place].subs(diagonal) for place in lower)
         value, stated = value.subs(diagonal), stated.subs(diagonal)
         yield sp.numer(sp.together(sp.powsimp(moved / value) - stated))
-        extended = length * Components(dimension, values={x: token / length})(linear[0].rhs)
+        extended = length * Components(dimension, values={x: token / length})(balanced[0].rhs)
         norm = {length: sp.sqrt(components(Inner(x, x)))}
         velocity = [sp.expand(entry).subs(norm) for entry in extended]
         divergence = sum(speed.diff(coordinate) for speed, coordinate in zip(velocity, token, strict=True))
@@ -382,6 +403,29 @@ def _check_second_moment_matrix(plane: tuple[sp.Equality, ...], result: tuple[sp
     moment = components(matrix.rhs).subs(delta, value)
     expected = _rotated(*(relation.rhs.subs(squares) for relation in plane))
     yield from (sp.trigsimp(sp.together(entry)) for entry in moment - expected)
+
+
+def _check_scale(
+    balanced: tuple[sp.Equality, ...],
+    covariance: sp.Equality,
+    second_moment: tuple[sp.Equality, ...],
+    result: sp.Equality,
+) -> Iterable[sp.Expr]:
+    root, moment = second_moment
+    components = Components(2, symmetric=[Sigma])
+    square = components(root.rhs.args[0].args[0])
+    values = {M: components(moment.rhs)}
+    values[W] = Components(2, symmetric=[Sigma], values=values)(balanced[1].rhs)
+    moving = Components(2, symmetric=[Sigma], values=values)(covariance.rhs)
+    scale = components(result.lhs.args[0])
+    rates = dict(zip(components(Sigma), moving, strict=True))
+    moved = sum(
+        (scale.diff(entry) + scale.diff(delta) * square.diff(entry) / (2 * delta)) * speed
+        for entry, speed in rates.items()
+    )
+    # With δ² for det Σ.
+    entries = components(Sigma)
+    yield sp.numer(sp.together(moved.subs(entries[1, 1], (delta**2 + entries[0, 1] ** 2) / entries[0, 0]))) - result.rhs
 
 
 def _check_order_parameter(

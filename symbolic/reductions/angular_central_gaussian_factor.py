@@ -1,6 +1,6 @@
 """Angular central Gaussian laws on the sphere with a factor of the covariance, Σ = L Lᵀ, as the state:
 
-    L' = W L,    W = β V M Aᵀ,    M = M(L Lᵀ).
+    L' = W L,    U = β V M Aᵀ,    W = U − tr(M U) I,    M = M(L Lᵀ).
 
 L is d × r, so the rank of Σ never exceeds r, Σ stays positive semidefinite whatever the rounding, and M comes from the
 singular values of L, which are accurate where the eigenvalues of Σ have long been lost. L and c L are the same law.
@@ -26,7 +26,7 @@ from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.reductions import angular_central_gaussian, projective
 from symbolic.reductions.angular_central_gaussian import Sigma
 from symbolic.reductions.gaussian_factor import r
-from symbolic.reductions.projective import M, W, dimensions, in_dimension
+from symbolic.reductions.projective import M, W, dimensions, in_dimension, matrices
 
 CANONICAL = {"angular_central_gaussian_factor": (projective.FIELD, AngularCentralGaussian(factored=True))}
 
@@ -64,7 +64,7 @@ def derive(field: AttentionField, law: AngularCentralGaussian) -> Reduction:
         title=f"Covariance factor of angular central Gaussian laws under linear attention on {field.space}",
         law=law,
         state=(Variable(L, "matrix", "factor of the covariance, Σ = L Lᵀ, up to a factor"),),
-        definitions=((moment, SecondMomentOfACG(L * L.T)), (matrix, derivation["linear_field"][1].rhs)),
+        definitions=((moment, SecondMomentOfACG(L * L.T)), *matrices(derivation)),
         equations={L: matrix * L},
         assumptions=("Σ = L Lᵀ", "L and c L, c ≠ 0, are the same law"),
         invariants=(Invariant("rank", "the rank of L, hence of Σ, is conserved"),),

@@ -4,9 +4,11 @@ The field of linear attention is the tangential part of a linear one, x' = P_x W
 direction of a solution of z' = W z, and all of them are moved by the same matrix G:
 
     x_k(t) = G x_k(0) / |G x_k(0)|,    G' = W G,  G(0) = I,
-    W = β V M Aᵀ,    M = (1/n) Σ G x_k(0) x_k(0)ᵀ Gᵀ / |G x_k(0)|².
+    U = β V M Aᵀ,    M = (1/n) Σ G x_k(0) x_k(0)ᵀ Gᵀ / |G x_k(0)|²,    W = U − tr(M U) I.
 
-G acts as an element of the projective group: G and c G move the tokens alike.
+G acts as an element of the projective group: G and c G move the tokens alike, and so do U and W. With G' = U G, G would
+grow or shrink exponentially while tokens come to rest; the multiple of I in W keeps the geometric mean of the
+|G x_k(0)|, so that G comes to rest with them.
 
 >>> from symbolic import LinearAttention, reduce, Sphere, Tokens
 >>> reduce(LinearAttention(space=Sphere()), Tokens(moved_by_group=True)).equations
@@ -24,12 +26,14 @@ from symbolic.components import DIMENSIONS, Components
 from symbolic.derivation import Derivation
 from symbolic.fields import AttentionField, LinearAttention, s, x, y
 from symbolic.laws import Tokens
-from symbolic.notation import Inner, TimeDerivative, VectorAverage, d, n, rate
+from symbolic.notation import Inner, Mean, TimeDerivative, VectorAverage, d, n, rate
 from symbolic.reduction import Invariant, Reduction, Variable
 from symbolic.spaces import Sphere
 
 G = sp.MatrixSymbol("G", d, d)
 M = sp.MatrixSymbol("M", d, d)
+#: The matrix that the score gives, and the one without the mean rate at which it stretches tokens.
+U = sp.MatrixSymbol("U", d, d)
 W = sp.MatrixSymbol("W", d, d)
 #: A token at the start, and all of them as the rows of a matrix.
 x0 = sp.MatrixSymbol("x0", d, 1)
@@ -84,8 +88,8 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
         why="The law is m = (1/n) Σ δ, and row k of X0 is x_k(0): M = (1/n) Σ G x_k(0) x_k(0)ᵀ Gᵀ / |G x_k(0)|².",
         check=_check_tokens,
     )
+    _add_scale(derivation)
     _add_cross_ratios(derivation)
-    _, matrix, _ = derivation["linear_field"]
     return Reduction(
         name="projective",
         title="The matrix that moves all tokens under linear attention on the sphere",
@@ -93,7 +97,7 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
         law=law,
         state=(Variable(G, "matrix", "matrix that moves the tokens, up to a factor; the identity at the start"),),
         parameters=(*field.parameters, Variable(X0, "unit tokens", "tokens at the start, one a row")),
-        definitions=(*definitions, (W, matrix.rhs)),
+        definitions=(*definitions, *matrices(derivation)),
         equations={G: W * G},
         assumptions=("all tokens have the same weight 1/n", "G is invertible, as it stays by (det G)' = tr(W) det G"),
         invariants=(
@@ -105,8 +109,8 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
             ),
             Invariant(
                 "scale",
-                "no function of G alone is conserved for every A and V; G and c G are the same motion, because M does "
-                "not depend on the scale of G: d² − 1 dimensions of G matter",
+                "the geometric mean of the |G x_k(0)|; G and c G are the same motion, because M does not depend on the "
+                "scale of G: d² − 1 dimensions of G matter",
             ),
         ),
         derivation=derivation,
@@ -114,21 +118,32 @@ def derive(field: LinearAttention, law: Tokens) -> Reduction:
 
 
 def add_group_action(derivation: Derivation, field: AttentionField) -> None:
-    """From "field" to "linear_field", x' = P_x W x, and "group", x = G x(0)/|G x(0)| with G' = W G.
+    """From "field" to "linear_field", "balanced_field", x' = P_x W x, and "group", x = G x(0)/|G x(0)| with G' = W G.
 
     In the dimension of the field's space when it has one, else in any.
     """
-    token, start, group, matrix = (in_dimension(symbol, field) for symbol in (x, x0, G, W))
+    token, start, group, matrix, given, moment = (in_dimension(symbol, field) for symbol in (x, x0, G, W, U, M))
     derivation.conclude(
         "linear_field",
         "The tangential part of a linear field",
-        sp.Eq(rate(token), field.space.project(token, matrix * token), evaluate=False),
-        sp.Eq(matrix, in_dimension(_field_matrix(field), field), evaluate=False),
-        sp.Eq(in_dimension(M, field), in_dimension(VectorAverage(y * y.T, y), field), evaluate=False),
+        sp.Eq(rate(token), field.space.project(token, given * token), evaluate=False),
+        sp.Eq(given, in_dimension(_field_matrix(field), field), evaluate=False),
+        sp.Eq(moment, in_dimension(VectorAverage(y * y.T, y), field), evaluate=False),
         step="bilinear score",
         premises=["field"],
         why="A score that is linear in x and in y is a row vector yᵀ(…) times x, so the average is over y yᵀ alone.",
         check=_check_linear_field,
+    )
+    derivation.conclude(
+        "balanced_field",
+        "The same field, without the mean rate at which it stretches tokens",
+        sp.Eq(rate(token), field.space.project(token, matrix * token), evaluate=False),
+        sp.Eq(matrix, given - sp.Trace(moment * given) * sp.Identity(token.rows), evaluate=False),
+        step="tangential part",
+        premises=["linear_field"],
+        why="P_x x = 0: a multiple of the identity moves no token. The mean of ⟨x, U x⟩ over the tokens is tr(M U), and "
+        "that of ⟨x, W x⟩ is zero.",
+        check=_check_balanced_field,
     )
     moved = group * start
     derivation.conclude(
@@ -137,10 +152,15 @@ def add_group_action(derivation: Derivation, field: AttentionField) -> None:
         sp.Eq(token, sp.MatMul(Inner(moved, moved) ** sp.Rational(-1, 2), group, start), evaluate=False),
         sp.Eq(rate(group), matrix * group, evaluate=False),
         step="projective action",
-        premises=["linear_field"],
+        premises=["balanced_field"],
         why="The direction z/|z| of a solution of z' = W z moves by P_x W x, and z = G x(0) with G' = W G, G(0) = I.",
         check=_check_group,
     )
+
+
+def matrices(derivation: Derivation) -> tuple[tuple[sp.Basic, sp.Expr], ...]:
+    """The definitions of U and W, given M."""
+    return tuple((node.lhs, node.rhs) for node in (derivation["linear_field"][1], derivation["balanced_field"][1]))
 
 
 def in_dimension(expression: sp.Basic, field: AttentionField) -> sp.Basic:
@@ -170,15 +190,26 @@ def _field_matrix(field: AttentionField) -> sp.MatrixExpr:
     return sp.MatAdd(*matrices) if len(matrices) > 1 else matrices[0]
 
 
+def _add_scale(derivation: Derivation) -> None:
+    derivation.conclude(
+        "scale",
+        "The geometric mean of the |G x_k(0)| is conserved",
+        sp.Eq(TimeDerivative(Mean(q.applyfunc(sp.log))), sp.S.Zero, evaluate=False),
+        step="mean stretch",
+        premises=["balanced_field", "group", "tokens"],
+        why="(log |G x_k(0)|²)' = 2⟨x_k, W x_k⟩, whose mean over the tokens is 2 tr(M W) = 0.",
+        check=_check_scale,
+    )
+
+
 def _add_cross_ratios(derivation: Derivation) -> None:
-    _, matrix, _ = derivation["linear_field"]
     determinant = sp.Determinant(K)
     derivation.conclude(
         "determinant",
         "A determinant of d tokens",
         sp.Eq(TimeDerivative(determinant), (sp.Trace(W) - sp.Trace(K.T * W * K)) * determinant, evaluate=False),
         step="Jacobi's formula",
-        premises=["linear_field"],
+        premises=["balanced_field"],
         why="The columns of K are tokens, so K' = W K − K diag⟨x_i, W x_i⟩, and (det K)' = tr(K⁻¹K') det K: every "
         "token contributes −⟨x_i, W x_i⟩ of its own.",
         check=_check_determinant,
@@ -210,6 +241,18 @@ def _check_linear_field(field: sp.Equality, result: tuple[sp.Equality, ...]) -> 
         averages = {moment.lhs: components(moment.rhs)}
         values = {matrix.lhs: Components(dimension, values=averages)(matrix.rhs)}
         yield from components(field.rhs) - Components(dimension, values=values)(velocity.rhs)
+
+
+def _check_balanced_field(linear: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
+    """For free U and M, at unit tokens: those whose square length l² is 1."""
+    velocity, matrix = result
+    for dimension in dimensions(velocity.lhs):
+        components = Components(dimension)
+        values = {matrix.lhs: components(matrix.rhs)}
+        difference = components(linear[0].rhs) - Components(dimension, values=values)(velocity.rhs)
+        first, *others = components(x)
+        on_sphere = {first: sp.sqrt(1 - sum(entry**2 for entry in others))}
+        yield from (sp.expand(entry.subs(on_sphere)) for entry in difference)
 
 
 def _check_group(linear: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
@@ -245,6 +288,24 @@ def _check_tokens(
             yield from values[Y][i, :].T - components(G * x0)
             yield values[q][i] - components(Inner(G * x0, G * x0))
         yield from values[M] - Components(dimension, atoms=atoms)(linear[2].rhs)
+
+
+def _check_scale(
+    balanced: tuple[sp.Equality, ...],
+    group: tuple[sp.Equality, ...],
+    definitions: tuple[sp.Equality, ...],
+    result: sp.Equality,
+) -> Iterable[sp.Expr]:
+    for tokens, dimension in SIZES:
+        sizes = {n: tokens}
+        values: dict[sp.Basic, sp.ImmutableMatrix] = {}
+        for definition in (*definitions, balanced[1]):
+            values[definition.lhs] = Components(dimension, sizes=sizes, values=values)(definition.rhs)
+        components = Components(dimension, sizes=sizes, values=values)
+        mean = components(result.lhs.args[0])
+        speeds = zip(components(G), components(group[1].rhs), strict=True)
+        moved = sum((mean.diff(entry) * speed for entry, speed in speeds), sp.S.Zero)
+        yield sp.together(moved) - result.rhs
 
 
 def _check_determinant(linear: tuple[sp.Equality, ...], result: sp.Equality) -> Iterable[sp.Expr]:

@@ -162,7 +162,7 @@ def add_mean_field_wave(derivation: Derivation) -> None:
 
 
 def add_matrix_form(derivation: Derivation) -> None:
-    """From "linear_field" and "wave" to "matrix_form": the mean field in the entries of W."""
+    """From "balanced_field" and "wave" to "matrix_form": the mean field in the entries of W."""
     twice_angle = 2 * (tangent(theta).T * W * point(theta)).as_explicit()[0, 0]
     terms = harmonics(twice_angle, theta)
     derivation.conclude(
@@ -171,7 +171,14 @@ def add_matrix_form(derivation: Derivation) -> None:
         sp.Eq(omega, terms[0], evaluate=False),
         sp.Eq(H, sp.expand(2 * sp.I * terms[-2]), evaluate=False),
         step="harmonics of the linear field",
-        premises=["linear_field", "wave", "kuramoto_daido", "complex_coefficients", "order_parameter"],
+        premises=[
+            "linear_field",
+            "balanced_field",
+            "wave",
+            "kuramoto_daido",
+            "complex_coefficients",
+            "order_parameter",
+        ],
         why="x' = P_x W x turns the doubled angle by 2⟨x^⊥, W x⟩; and M = ½[[1 + Re R, Im R], [Im R, 1 − Re R]].",
         check=_check_matrix_form,
     )
@@ -329,6 +336,7 @@ def _check_empirical(
 
 def _check_matrix_form(
     linear: tuple[sp.Equality, ...],
+    balanced: tuple[sp.Equality, ...],
     wave: tuple[sp.Equality, ...],
     mean_field: tuple[sp.Equality, ...],
     coefficients: tuple[sp.Equality, ...],
@@ -340,8 +348,9 @@ def _check_matrix_form(
     averages = {order.rhs: R, sp.conjugate(order.rhs): sp.conjugate(R)}
     second = Components(2, values={y: point(phi)}, angle=phi)(moment.rhs)
     values = {M: second.applyfunc(lambda entry: averaged(entry).xreplace(averages))}
-    in_entries = {W: Components(2, values=values)(matrix.rhs)}
-    components = Components(2, values=in_entries)
+    for relation in (matrix, balanced[1]):
+        values[relation.lhs] = Components(2, values=values)(relation.rhs)
+    components = Components(2, values=values)
     entries = {relation.lhs: components(relation.rhs) for relation in coefficients}
     p_value, q_value, _ = mean_field
     at_mean_field = {P: p_value.rhs, Q: q_value.rhs}

@@ -10,6 +10,7 @@ from scipy.special import elliprd
 
 from numeric import compile_kernel, integrate, load_kernel
 from numeric.angular_central import second_moment, second_moment_mpmath, second_moment_of_factor, second_moments
+from numeric.outcome import Finished
 from symbolic import AngularCentralGaussian, LinearAttention, Sphere, reduce
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "data" / "values.json").read_text())["acg_second_moments"]
@@ -143,6 +144,7 @@ def test_any_precision():
 
 PARAMETERS = {"A": [[1.0, 0.4], [-0.2, 0.7]], "V": [[0.3, 1.0], [-0.9, -0.4]], "beta": 1.1}
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
+FACTORS = [("angular_central_gaussian_factor", d) for d in (2, 3, 20)]
 
 
 def test_the_general_kernels_are_the_one_of_the_circle_in_the_plane():
@@ -180,6 +182,32 @@ def test_many_tokens_drawn_from_the_law_follow_it_on_the_sphere():
     assert np.abs(M - start).max() > 0.1
     # Sampling: E|M_n − M|² ≤ 1/n, here after growth by less than two.
     assert np.linalg.norm(tokens.final["X"].T @ tokens.final["X"] / len(X) - M) < 4 / len(X) ** 0.5
+
+
+@pytest.mark.parametrize(("name", "d"), [("angular_central_gaussian", 2), *FACTORS])
+def test_long_times_in_which_the_law_becomes_a_pair_of_points(name, d):
+    """For A = V = I to t = 1000, where G' = βVMAᵀ G would have left the range of doubles."""
+    L = np.eye(d) + 0.3 * np.random.default_rng(d).normal(size=(d, d))
+    start = {"L": L} if name.endswith("factor") else {"Sigma": L @ L.T}
+    law = integrate(load_kernel(name), start, (0, 1000), {"A": np.eye(d), "V": np.eye(d), "beta": 1.0})
+    assert isinstance(law.outcome, Finished)
+    (final,) = law.final.values()
+    M = second_moment_of_factor(final) if name.endswith("factor") else second_moment(final)
+    values, vectors = np.linalg.eigh(M)
+    # The direction that Σ stretches most: A = V = I keeps the eigenvectors of Σ.
+    axis = np.linalg.svd(L)[0][:, 0]
+    np.testing.assert_allclose(values, np.eye(d)[-1], atol=1e-7)
+    assert abs(vectors[:, -1] @ axis) > 1 - 1e-12
+
+
+def test_the_scale_of_the_covariance_is_kept_on_the_circle():
+    """tr Σ + 2√det Σ, here along an orbit that turns; digits would show a drift of any size."""
+    Sigma = np.array([[2.0, 0.5], [0.5, 1.0]])
+    law = integrate(load_kernel("angular_central_gaussian"), {"Sigma": Sigma}, (0, 10), PARAMETERS, digits=30)
+    with mpmath.workdps(35):
+        scales = [S[0, 0] + S[1, 1] + 2 * mpmath.sqrt(S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0]) for S in law["Sigma"]]
+        assert max(abs(scale / scales[0] - 1) for scale in scales) < mpmath.mpf(10) ** -28
+    assert np.abs(law.final["Sigma"].astype(float) - Sigma).max() > 0.1
 
 
 def test_a_law_on_a_subspace_keeps_its_rank_in_any_dimension():

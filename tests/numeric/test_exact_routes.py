@@ -59,6 +59,17 @@ def test_long_times_in_which_clusters_form(d, n, seed):
     np.testing.assert_allclose(route["X"], direct["X"], atol=1e-9)
 
 
+@pytest.mark.parametrize(("d", "n"), [(2, 60), (3, 60), (10, 300)])
+def test_the_matrix_comes_to_rest_when_tokens_have_clustered(d, n):
+    """No more steps than those of the tokens themselves, whose length stability limits near a fixed point."""
+    X, _ = problem(d, n)
+    parameters = {"A": np.eye(d), "V": np.eye(d), "beta": 1.0}
+    route, direct = (integrate(TOKENS, {"X": X}, (0, 300), parameters, exact=exact) for exact in (True, False))
+    assert route.route == "projective"
+    assert len(route.times) < 1.25 * len(direct.times)
+    np.testing.assert_allclose(route.final["X"], direct.final["X"], atol=1e-8)
+
+
 @pytest.mark.parametrize("route", ["projective", "watanabe_strogatz_moments"])
 def test_thirty_digits_of_the_token_system(route, monkeypatch):
     """Tokens with rational coordinates, from Pythagorean triples."""

@@ -66,7 +66,7 @@ def test_density_has_total_mass_one_and_the_second_moment_of_the_closed_form():
     angle = sp.Symbol("theta", real=True)
     point = sp.Matrix([sp.cos(angle), sp.sin(angle)])
     density = at(circle.derivation["density"].rhs, {symbols["Sigma"]: covariance, "x": point})
-    (_, delta), (_, moment), _ = circle.definitions
+    (_, delta), (_, moment), *_ = circle.definitions
     delta = at(delta, {symbols["Sigma"]: covariance})
     stated = at(moment, {symbols["Sigma"]: covariance}).subs(sp.Symbol("delta", nonnegative=True), delta)
     function = sp.lambdify(angle, density, "mpmath")

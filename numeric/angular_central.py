@@ -85,7 +85,7 @@ def second_moment(Sigma: Any) -> np.ndarray:
     >>> second_moment([[2.0, 0.0], [0.0, 2.0]]).round(15).tolist()
     [[0.5, 0.0], [0.0, 0.5]]
     """
-    Sigma = np.asarray(Sigma, dtype=float)
+    Sigma = _finite(Sigma)
     eigenvalues, vectors = np.linalg.eigh((Sigma + Sigma.mT) / 2)
     return _composed(vectors, second_moments(np.maximum(eigenvalues, 0)))
 
@@ -98,8 +98,17 @@ def second_moment_of_factor(L: Any) -> np.ndarray:
     >>> second_moment_of_factor([[1.0, 0.0], [0.0, 1e-9]]).round(15).tolist()
     [[0.999999999, 0.0], [0.0, 1e-09]]
     """
-    vectors, singular, _ = np.linalg.svd(np.asarray(L, dtype=float), full_matrices=False)
-    return _composed(vectors, second_moments((singular / singular.max(axis=-1, keepdims=True)) ** 2))
+    vectors, singular, _ = np.linalg.svd(_finite(L), full_matrices=False)
+    with np.errstate(invalid="ignore"):
+        scaled = singular / singular.max(axis=-1, keepdims=True)
+    return _composed(vectors, second_moments(scaled**2))
+
+
+def _finite(matrices: Any) -> np.ndarray:
+    """Zero, for which the result is NaN, in place of matrices that are not finite: LAPACK complains of those."""
+    matrices = np.asarray(matrices, dtype=float)
+    finite = np.isfinite(matrices).all(axis=(-2, -1), keepdims=True)
+    return matrices if finite.all() else np.where(finite, matrices, 0.0)
 
 
 def second_moment_mpmath(Sigma: Any) -> np.ndarray:

@@ -141,8 +141,8 @@ def add_group_action(derivation: Derivation, field: AttentionField) -> None:
         sp.Eq(matrix, given - sp.Trace(moment * given) * sp.Identity(token.rows), evaluate=False),
         step="tangential part",
         premises=["linear_field"],
-        why="P_x x = 0: a multiple of the identity moves no token. The mean of ⟨x, U x⟩ over the tokens is tr(M U), and "
-        "that of ⟨x, W x⟩ is zero.",
+        why="P_x x = 0: a multiple of the identity moves no token. The mean of ⟨x, U x⟩ over the tokens is tr(M U), "
+        "and that of ⟨x, W x⟩ is zero.",
         check=_check_balanced_field,
     )
     moved = group * start
@@ -296,16 +296,19 @@ def _check_scale(
     definitions: tuple[sp.Equality, ...],
     result: sp.Equality,
 ) -> Iterable[sp.Expr]:
+    """At G = I: for any other G, the rows G x_k(0) are the free ones of X0."""
+    rows, squares, moment = definitions
     for tokens, dimension in SIZES:
         sizes = {n: tokens}
-        values: dict[sp.Basic, sp.ImmutableMatrix] = {}
-        for definition in (*definitions, balanced[1]):
+        moving = Components(dimension, sizes=sizes)
+        squares_of_rows = Components(dimension, sizes=sizes, values={Y: moving(rows.rhs)})(squares.rhs)
+        mean = Components(dimension, sizes=sizes, values={q: squares_of_rows})(result.lhs.args[0])
+        identity = dict(zip(moving(G), sp.eye(dimension), strict=True))
+        values: dict[sp.Basic, sp.MatrixBase] = {G: sp.eye(dimension)}
+        for definition in (rows, squares, moment, balanced[1]):
             values[definition.lhs] = Components(dimension, sizes=sizes, values=values)(definition.rhs)
-        components = Components(dimension, sizes=sizes, values=values)
-        mean = components(result.lhs.args[0])
-        speeds = zip(components(G), components(group[1].rhs), strict=True)
-        moved = sum((mean.diff(entry) * speed for entry, speed in speeds), sp.S.Zero)
-        yield sp.together(moved) - result.rhs
+        speeds = zip(moving(G), Components(dimension, sizes=sizes, values=values)(group[1].rhs), strict=True)
+        yield sum((mean.diff(entry).subs(identity) * speed for entry, speed in speeds), sp.S.Zero) - result.rhs
 
 
 def _check_determinant(linear: tuple[sp.Equality, ...], result: sp.Equality) -> Iterable[sp.Expr]:

@@ -131,6 +131,15 @@ def test_rotations_turn_the_moment():
     np.testing.assert_array_equal(found, found.T)
 
 
+@pytest.mark.parametrize("function", [second_moment, second_moment_of_factor])
+def test_what_is_not_finite_gives_nan_and_disturbs_nothing_else(function, capfd):
+    good = np.diag([1.0, 3.0])
+    found = function([good, np.diag([np.inf, 1.0]), np.full((2, 2), np.nan), np.zeros((2, 2))])
+    np.testing.assert_array_equal(found[0], function(good))
+    assert np.isnan(found[1:]).all()
+    assert capfd.readouterr() == ("", "")  # from LAPACK
+
+
 def test_any_precision():
     values = spread(3, 1e6)
     with mpmath.workdps(40):

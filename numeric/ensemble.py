@@ -70,6 +70,9 @@ class Ensemble:
         reasons that `outcome` states.
     bracket
         Lower and upper end (last axis) of an interval around the time of blow-up; NaN for members without.
+    method
+        What integrated them: "DOP853" on arrays of members, or "heyoka", which leaves members that come near a
+        singularity to DOP853.
     """
 
     times: np.ndarray
@@ -79,6 +82,7 @@ class Ensemble:
     finished: Any
     blew_up: Any
     bracket: np.ndarray
+    method: str
     _reason: Any = field(repr=False)
     _problem: Problem = field(repr=False)
 
@@ -117,9 +121,10 @@ class Ensemble:
 
     def __repr__(self) -> str:
         count, finished, blew_up = np.size(self.reached), int(np.sum(self.finished)), int(np.sum(self.blew_up))
+        names, leading = ", ".join(self.final), self._problem.members.leading
         return (
-            f"<Ensemble of {', '.join(self.final)} with leading axes {self._problem.members.leading}: of {count} "
-            f"members {finished} finished, {blew_up} blew up, {count - finished - blew_up} were given up>"
+            f"<Ensemble of {names} with leading axes {leading}, by {self.method}: of {count} members "
+            f"{finished} finished, {blew_up} blew up, {count - finished - blew_up} were given up>"
         )
 
 
@@ -233,7 +238,8 @@ def _is_compiled(members: Members) -> bool:
 def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:
     members = problem.members
     record = np.full((members.count, len(times), members.dim), np.nan)
-    if _is_compiled(members):
+    is_compiled = _is_compiled(members)
+    if is_compiled:
         from numeric.integrators import heyoka_batch
 
         ends = heyoka_batch.ends_of_all(members, problem.start, problem.end, problem.rtol, problem.atol, times, record)
@@ -274,6 +280,7 @@ def _integrate(problem: Problem, times: np.ndarray) -> Ensemble:
         shaped(ends.reason == End.FINISHED),
         shaped(blew_up),
         shaped(bracket),
+        "heyoka" if is_compiled else "DOP853",
         shaped(ends.reason),
         problem,
     )

@@ -108,7 +108,7 @@ def integrate(
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
-            return Trajectory(solution, kernel.name, times)
+            return Trajectory(solution, kernel.name, "Taylor series", times)
 
     rtol, atol = check_tolerances(rtol, atol)
     start, end = check_time_span(t_span)
@@ -119,7 +119,7 @@ def integrate(
         places, vector = flat_inputs(kernel, initial, parameters, normalize)
         if heyoka_solver.serves(kernel, len(vector)):
             compiled = heyoka_solver.Problem(kernel, places, vector, start, end, rtol, atol)
-            return Trajectory(heyoka_solver.solve(compiled, functions), kernel.name, times)
+            return Trajectory(heyoka_solver.solve(compiled, functions), kernel.name, "heyoka", times)
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
     state, values = check_values(*groups, normalize=normalize)
     layout = Layout(kernel.state, state)
@@ -134,7 +134,7 @@ def integrate(
     else:
         steps = scipy_steps(flat_rhs(kernel, layout, values), layout, start, end, flat, rtol, atol)
     solution = follow(steps, layout, start, flat, functions, precision=None)
-    return Trajectory(solution, route.kernel if route else kernel.name, times)
+    return Trajectory(solution, route.kernel if route else kernel.name, "DOP853", times)
 
 
 def _exact_problem(

@@ -125,10 +125,12 @@ class Trajectory:
         below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
     route
         The name of the kernel that was integrated: the one given, or that of an exact route (`numeric.exact_routes`).
+    method
+        What integrated it: "DOP853", "heyoka", or "Taylor series" for many digits.
     """
 
-    def __init__(self, solution: Solution, route: str, wanted: Sequence[Any] | None):
-        self._solution, self.route, self._wanted = solution, route, wanted
+    def __init__(self, solution: Solution, route: str, method: str, wanted: Sequence[Any] | None):
+        self._solution, self.route, self.method, self._wanted = solution, route, method, wanted
 
     @property
     def outcome(self) -> Outcome:
@@ -174,4 +176,5 @@ class Trajectory:
         return self._solution.at(t)
 
     def __repr__(self) -> str:
-        return f"<Trajectory of {', '.join(self.states)} at {len(self.times)} times: {self.outcome}>"
+        names, count = ", ".join(self.states), len(self.times)
+        return f"<Trajectory of {names} at {count} times, by {self.method} on {self.route}: {self.outcome}>"

@@ -272,8 +272,12 @@ def test_large_arrays_are_integrated_by_numpy_where_that_was_left_open():
     parameters = {"A": np.zeros((size, size)), "B": np.eye(size), "V": np.eye(size), "b": np.zeros(size)}
     kernel = load_kernel("gaussian_moments", "auto")
     assert kernel.backend == "heyoka"
-    for final in (
-        integrate(kernel, initial, (0, 1), parameters).final,
-        integrate_ensemble(kernel, initial, (0, 1), parameters).final,
-    ):
-        np.testing.assert_allclose(final["Sigma"], np.eye(size) / 2, atol=1e-9)
+    for function in (integrate, integrate_ensemble):
+        found = function(kernel, initial, (0, 1), parameters)
+        assert found.method == "DOP853"
+        np.testing.assert_allclose(found.final["Sigma"], np.eye(size) / 2, atol=1e-9)
+        small = {
+            name: value[:1] if value.ndim == 1 else value[:1, :1] for name, value in (initial | parameters).items()
+        }
+        states, others = ({name: small[name] for name in names} for names in (initial, parameters))
+        assert function(kernel, states, (0, 1), others).method == "heyoka"

@@ -139,10 +139,11 @@ def add_group_action(derivation: Derivation, field: AttentionField) -> None:
         "The same field, without the mean rate at which it stretches tokens",
         sp.Eq(rate(token), field.space.project(token, matrix * token), evaluate=False),
         sp.Eq(matrix, given - sp.Trace(moment * given) * sp.Identity(token.rows), evaluate=False),
+        sp.Eq(sp.Trace(moment * matrix), sp.S.Zero, evaluate=False),
         step="tangential part",
         premises=["linear_field"],
         why="P_x x = 0: a multiple of the identity moves no token. The mean of ⟨x, U x⟩ over the tokens is tr(M U), "
-        "and that of ⟨x, W x⟩ is zero.",
+        "and that of ⟨x, W x⟩ is zero, because tr M = 1.",
         check=_check_balanced_field,
     )
     moved = group * start
@@ -244,15 +245,18 @@ def _check_linear_field(field: sp.Equality, result: tuple[sp.Equality, ...]) -> 
 
 
 def _check_balanced_field(linear: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:
-    """For free U and M, at unit tokens: those whose square length l² is 1."""
-    velocity, matrix = result
+    """For free U and M at unit tokens: those whose square length is 1, so that tr M = 1."""
+    velocity, matrix, stretch = result
     for dimension in dimensions(velocity.lhs):
         components = Components(dimension)
         values = {matrix.lhs: components(matrix.rhs)}
-        difference = components(linear[0].rhs) - Components(dimension, values=values)(velocity.rhs)
+        balanced = Components(dimension, values=values)
+        difference = components(linear[0].rhs) - balanced(velocity.rhs)
         first, *others = components(x)
         on_sphere = {first: sp.sqrt(1 - sum(entry**2 for entry in others))}
         yield from (sp.expand(entry.subs(on_sphere)) for entry in difference)
+        first, *others = components(M).diagonal()
+        yield sp.expand(balanced(stretch.lhs).subs(first, 1 - sum(others))) - stretch.rhs
 
 
 def _check_group(linear: tuple[sp.Equality, ...], result: tuple[sp.Equality, ...]) -> Iterable[sp.Expr]:

@@ -210,8 +210,8 @@ def by_sympy(name, point):
     for variable in given.state:
         rate = given.expanded()[variable.symbol].subs(sizes).subs(values).doit()
         rate = rate.replace(Mean, lambda matrix: sum(matrix.as_explicit()) / sp.prod(matrix.shape))
-        rate = rate.replace(sp.Trace, lambda matrix: matrix.as_explicit().trace()).doit()
         rate = rate.replace(SecondMomentOfACG, plane_second_moment).replace(PolynomialValue, horner).doit()
+        rate = rate.replace(sp.Trace, lambda matrix: matrix.as_explicit().trace()).doit()
         rate = rate.as_explicit() if isinstance(rate, sp.MatrixExpr) else rate
         entries = list(rate) if isinstance(rate, sp.MatrixBase) else [rate]
         rates.append([sp.N(entry, 60) for entry in entries])

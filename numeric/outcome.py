@@ -12,27 +12,29 @@ import mpmath
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of the time span was reached.
+    """The end of the time span was reached; `note` says what is uncertain about that.
 
     >>> str(Finished(2.0))
     'finished at t = 2.0'
     """
 
     time: Any
+    note: str = ""
 
     def __str__(self) -> str:
-        return f"finished at t = {_text(self.time)}"
+        return _noted(f"finished at t = {_text(self.time)}", self.note)
 
 
 @dataclass(frozen=True)
 class StoppedByEvent:
-    """A terminal event, the one numbered `event`, occurred."""
+    """A terminal event, the one numbered `event`, occurred; `note` says what is uncertain about that."""
 
     time: Any
     event: int
+    note: str = ""
 
     def __str__(self) -> str:
-        return f"stopped by event {self.event} at t = {_text(self.time)}"
+        return _noted(f"stopped by event {self.event} at t = {_text(self.time)}", self.note)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class BlewUp:
     """The array `state` leaves every bound at a time t* between the two ends of `bracket`.
 
     Its norm |state|, the root of the sum of squares of all entries, times (t* - t)^exponent tends to `rate`. Exponent
-    and rate are None when the singularity was not recognised as a power; `note` then says so.
+    and rate are None when the singularity was not recognised as a power; `note` says so, and what else is uncertain.
 
     >>> str(BlewUp("Sigma", (0.2499999, 0.2500001), 0.25, Fraction(1)))
     'blew up between t = 0.2499999 and t = 0.2500001 (|Sigma| (t* - t) -> 0.25)'
@@ -77,10 +79,14 @@ class BlewUp:
             exponent = str(self.exponent) if self.exponent.denominator == 1 else f"({self.exponent})"
             power = "" if self.exponent == 1 else f"^{exponent}"
             sentence += f" (|{self.state}| (t* - t){power} -> {_text(self.rate, 6)})"
-        return sentence + (f"; {self.note}" if self.note else "")
+        return _noted(sentence, self.note)
 
 
 Outcome = Finished | StoppedByEvent | StepLimit | BlewUp
+
+
+def _noted(sentence: str, note: str) -> str:
+    return f"{sentence}; {note}" if note else sentence
 
 
 def _text(number: Any, digits: int = 15) -> str:

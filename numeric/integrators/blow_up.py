@@ -46,17 +46,21 @@ class Approach:
         """Whether there may be a blow-up so near to `time` that it is looked for."""
         return fit.log2_radius <= math.log2(2 * NEAR) + log2_size(time - self.start)
 
-    def outcome(self, expansion: Expansion, fit: Majorant, time: Any) -> BlewUp | None:
+    def outcome(self, expansion: Expansion, time: Any) -> BlewUp | None:
         """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets.
 
         Near a blow-up the expansion must be one to working precision; elsewhere it is not looked at.
         """
+        fit = expansion.fit
         if not self.is_near(fit, time):
             self.estimates.clear()
             return None
         passed = time - self.start
         radius = power_of_two(fit.log2_radius)
-        coefficients = to_mpmath(np.array(expansion.polynomials(fit.log2_radius).coefficients, dtype=object).T)
+        state = expansion.polynomials(fit.log2_radius)
+        if state is None:
+            return None
+        coefficients = to_mpmath(np.array(state.coefficients, dtype=object).T)
         if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
             self.estimates.clear()
             return None

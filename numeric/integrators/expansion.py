@@ -19,7 +19,7 @@ import mpmath
 import numpy as np
 
 from numeric.backends.gmpy2 import arithmetic, dot, from_mpmath, to_mpmath
-from numeric.integrators.majorant import majorant
+from numeric.integrators.majorant import Majorant, majorant
 from numeric.integrators.recurrence import NotRecurrent, recorded
 from numeric.integrators.stacked import stacked_arithmetic
 from numeric.integrators.whole_numbers import NotFinite, WholeNumbers
@@ -93,11 +93,16 @@ class Expansion:
     """The solution through one state.
 
     `sizes` are the base 2 logarithms of the largest coefficient of each order; `polynomials(log2_step)` the entries of
-    the flat state, as precise as the terms of the series need to be on steps up to 2^log2_step.
+    the flat state, as precise as the terms of the series need to be on steps up to 2^log2_step, or None where that
+    takes another way of computing the expansion.
     """
 
     sizes: list[float]
-    polynomials: Callable[[float], Polynomials]
+    polynomials: Callable[[float], Polynomials | None]
+
+    @cached_property
+    def fit(self) -> Majorant:
+        return majorant(self.sizes)
 
 
 #: From a flat state to the expansion there, or None where this way of computing it does not serve.

@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from operator import mul
 from typing import Any
 
 import gmpy2
@@ -26,7 +25,6 @@ from numeric.backends.gmpy2 import from_mpmath
 from numeric.integrators.expansion import (
     LOG2_RANGE,
     DoublePolynomials,
-    Expand,
     Expansion,
     Polynomials,
     gmpy2_precision,
@@ -47,17 +45,20 @@ MEMORY = 1 << 28
 #: A sum of this many products of two digits fits into 128 bits.
 LARGEST_SUM = 1 << 16
 
+#: Terms are negligible up to so many bits above the last one carried: a tenth of the local tolerance.
+CONFIRMED_BITS = 16
+
 #: How often the unit of time is adapted to the radius of convergence.
 CORRECTIONS = 5
 
 
 class FixedPoint:
-    """Coefficients to so many bits of the state, where `precise` takes over when numbers do not fit; or in doubles."""
+    """Coefficients to so many bits of the state; or in doubles."""
 
     def __init__(
-        self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, precise: Expand | None
+        self, kernel: Kernel, layout: Layout, parameters: dict[str, Any], order: int, bits: int, in_doubles: bool
     ):
-        self.kernel, self.layout, self.order, self.precise = kernel, layout, order, precise
+        self.kernel, self.layout, self.order, self.in_doubles = kernel, layout, order, in_doubles
         with gmpy2_precision():
             self.parameters = [from_mpmath(array) for array in real_arrays(kernel.parameters, parameters)]
         self.bits = bits
@@ -65,6 +66,7 @@ class FixedPoint:
         self.point = self.places * BITS - HEADROOM
         self.unit = 0
         self.code: _Code | None = None
+        self.late = np.arange(order // 2 + 1, order + 1)
         self.table_exponents = np.array([order.bit_length(), 1])
 
     def __call__(self, flat: np.ndarray) -> Expansion | None:
@@ -90,18 +92,15 @@ class FixedPoint:
         largest = np.abs(states).max(axis=0).tolist()
         sizes = [math.log2(x) - k * unit if x else -math.inf for k, x in enumerate(largest)]
 
-        def polynomials(log2_step: float) -> Polynomials:
-            if self.precise is None:
+        def polynomials(log2_step: float) -> Polynomials | None:
+            if self.in_doubles:
                 return DoublePolynomials(states, unit)
             with gmpy2_precision():
                 found = self._in_integers(code, initial, values, math.ceil(log2_step))
-            if found is None:
-                expansion = self.precise(flat)
-                assert expansion is not None
-                return expansion.polynomials(log2_step)
-            return found
+            return found if found is not None and self._confirms(found, expansion) else None
 
-        return Expansion(sizes, polynomials)
+        expansion = Expansion(sizes, polynomials)
+        return expansion
 
     def _in_doubles(self, code: _Code, initial: np.ndarray) -> np.ndarray | None:
         """The coefficients times powers of the unit of time, which is adapted to the radius of convergence."""
@@ -114,18 +113,30 @@ class FixedPoint:
                 sizes = np.log2(np.abs(values[code.program.states]).max(axis=0))
             seen = np.flatnonzero(np.isfinite(sizes[1:])) + 1
             if np.isfinite(values).all():
+                # The smaller terms of a sequence may leave the range: they do not matter beside the largest one.
+                fitting = values if _in_range(np.abs(values).max(axis=1)) else None
                 if len(seen) < 2:
-                    return values if _in_range(values) else None
+                    return fitting
                 first, last = seen[len(seen) // 2 - 1], seen[-1]
                 change = -(sizes[last] - sizes[first]) / (last - first)
                 if abs(change) <= max(1, LOG2_RANGE / 2 / self.order):
-                    return values if _in_range(values) else None
+                    return fitting
             elif len(seen) < 2:
                 return None
             else:
                 change = -(sizes[seen[-1]] - sizes[seen[0]]) / (seen[-1] - seen[0]) - 1
             self.unit += round(change)
         return None
+
+    def _confirms(self, found: FixedPointPolynomials, expansion: Expansion) -> bool:
+        """Whether the terms of high order are no larger than doubles promised, or negligible.
+
+        Where the state hardly moves, its rates are differences of nearly equal numbers, of which doubles may see none.
+        """
+        fit = expansion.fit
+        promised = fit.log2_bound + self.late * (found.step - fit.log2_radius)
+        negligible = expansion.sizes[0] - self.bits + CONFIRMED_BITS
+        return bool((found.log2_terms()[self.late] <= np.maximum(promised + 1, negligible)).all())
 
     def _in_integers(
         self, code: _Code, initial: Sequence[Any], values: np.ndarray, step: int
@@ -134,10 +145,8 @@ class FixedPoint:
         states = code.program.states
         sizes = np.frexp(values)[1] + np.arange(self.order + 1) * (step - self.unit)
         sizes = np.where(values == 0, NOTHING, sizes).max(axis=1).astype(np.int64)
-        sizes[states] = sizes[states].max()  # errors count relative to the whole state
         found, shifts = exponents(*code.sums, step * code.lags, code.exponents, self.table_exponents, sizes)
-        scale = int(found[states].max())
-        if scale > np.frexp(np.abs(values[states, 0]).max())[1] + self.point - self.bits:
+        if found[states].max() > np.frexp(np.abs(values[states, 0]).max())[1] + self.point - self.bits:
             return None  # terms so large that their rounding counts
         shifts[code.is_product] -= self.point
         digits = np.zeros((code.program.sequences, self.places, self.order + 1), np.int64)
@@ -145,7 +154,7 @@ class FixedPoint:
         ends = (digits[:, :, 0] != 0).astype(np.int64)
         if not run_integers(*code.sums, shifts, code.digits, _table(self.order, self.places), digits, ends, self.order):
             return None
-        return FixedPointPolynomials(digits[states], ends[states], scale - self.point, step)
+        return FixedPointPolynomials(digits[states], ends[states], found[states] - self.point, step)
 
 
 class _Code:
@@ -175,10 +184,10 @@ class _Code:
 
 
 class FixedPointPolynomials(Polynomials):
-    """Polynomials from fixed-point terms: those of order k are digits[x, :, k] 2^exponent on a step 2^step."""
+    """Polynomials from fixed-point terms: those of order k are digits[x, :, k] 2^exponents[x] on a step 2^step."""
 
-    def __init__(self, digits: np.ndarray, ends: np.ndarray, exponent: int, step: int):
-        self.digits, self.ends, self.exponent, self.step = digits, ends, exponent, step
+    def __init__(self, digits: np.ndarray, ends: np.ndarray, exponents: np.ndarray, step: int):
+        self.digits, self.ends, self.exponents, self.step = digits, ends, exponents.tolist(), step
 
     def __call__(self, h: Any) -> np.ndarray:
         places = self.digits.shape[1]
@@ -187,14 +196,25 @@ class FixedPointPolynomials(Polynomials):
         sums, fit = evaluate(self.digits, self.ends, tau)
         if not fit:
             return super().__call__(h)
-        numbers = (mpmath.libmp.from_man_exp(number, self.exponent) for number in _numbers(sums.T))
+        numbers = map(mpmath.libmp.from_man_exp, _numbers(sums.T), self.exponents)
         return np.array([mpmath.mp.make_mpf(number) for number in numbers], dtype=object)
+
+    def log2_terms(self) -> np.ndarray:
+        """The base 2 logarithms of the largest term of each order at the end of the step."""
+        places = self.digits.shape[1]
+        terms = np.ldexp(1.0, BITS * np.arange(-places, 0)) @ self.digits
+        with np.errstate(divide="ignore"):
+            sizes = np.log2(np.abs(terms)) + np.array(self.exponents)[:, None]
+        return sizes.max(axis=0) + places * BITS
 
     @cached_property
     def coefficients(self) -> list[list[Any]]:  # type: ignore[override]
         with gmpy2_precision():
-            scales = [_scaled(1, self.exponent - k * self.step) for k in range(self.digits.shape[2])]
-            return [list(map(mul, map(gmpy2.mpfr, _numbers(digits)), scales)) for digits in self.digits]
+            orders = range(self.digits.shape[2])
+            return [
+                [_scaled(number, exponent - k * self.step) for k, number in zip(orders, _numbers(digits), strict=True)]
+                for digits, exponent in zip(self.digits, self.exponents, strict=True)
+            ]
 
 
 @lru_cache(maxsize=8)

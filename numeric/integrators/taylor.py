@@ -9,7 +9,8 @@ K = log(1/eps)/p, with p between 1 and 2.
 
 Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
 digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
-state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added.
+state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added. The result
+must end where the pilot did; else the pilots had too few digits to see what happens, and are repeated with more.
 
 Numbers. Recurrences and polynomials are evaluated with gmpy2's numbers, all else with mpmath's, which are what users
 get; both have the same precision, so that conversions are exact. An inner product sum_j a_j b_{k-j} rounds every
@@ -34,7 +35,7 @@ import numpy as np
 from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
 from numeric.integrators.events import follow
 from numeric.integrators.expansion import Doubles, Expand, Multiprecision, Polynomials
-from numeric.integrators.majorant import log2_size, majorant, power_of_two
+from numeric.integrators.majorant import log2_size, power_of_two
 from numeric.kernel import Kernel
 from numeric.layout import Layout
 from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
@@ -68,12 +69,26 @@ TERM_DIGITS, TERM_DIGITS_PER_DIGIT = 3, 1 / 16
 #: when it changes by more than that in this part of the step.
 PART = 1 / 8
 
+#: Entries that have fallen by so many bits or more below the largest, and below the working precision, count as zero:
+#: far smaller ones would leave the range of doubles.
+NEGLIGIBLE_BITS = 250
+
 #: Decimal digits added to the measured growth of errors, which is that of one sample of noise: one of them for what
 #: the sample missed, and one that stays in hand.
 MARGIN_DIGITS = 2
 
 #: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
 NOISE_DIGITS, LINEAR = 10, 1e-3
+
+#: By so many digits beyond those asked for errors are followed that change how the integration ends.
+UNDECIDED_DIGITS = 100
+
+#: Entries that do not move to so many digits beyond those asked for are at rest.
+REST_DIGITS = 1000
+
+#: Runs with noise or with other digits see something else when they take more steps than these, and so many times those
+#: of the run before.
+NOISY_STEPS, PILOT_STEPS, STEPS_PER_STEP = 100, 500, 10
 
 #: The digits that a pilot keeps beyond its noise, and up to how many in all it works in double precision.
 PILOT_DIGITS, DOUBLE_DIGITS = 4, 14
@@ -97,20 +112,34 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
     """
     terminal = [event for event in events if getattr(event, "terminal", False)]
     problem = _once_for_each_precision(problem)
-    growth = error_growth(problem, terminal, digits)
-    if growth is None:
-        # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
-        solution, error = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR), mpmath.inf
-    else:
-        local_digits = digits + MARGIN_DIGITS + math.ceil(growth)
-        error = mpmath.mpf(10) ** (growth + 1 - local_digits)
+    pilot = measured_growth(problem, terminal, digits, NOISE_DIGITS)
+    while pilot is not None:
+        local_digits = digits + MARGIN_DIGITS + math.ceil(pilot.growth)
+        error = mpmath.mpf(10) ** (pilot.growth + 1 - local_digits)
         solution = _run(problem, events, local_digits, error)
-    return replace(_trusted(solution), error=error)
+        if isinstance(solution.outcome, StepLimit) or _agree(solution, pilot.clean):
+            return replace(_trusted(solution), error=error)
+        noise_digits = 2 * pilot.noise_digits
+        pilot = (
+            measured_growth(problem, terminal, digits, noise_digits)
+            if noise_digits <= digits + UNDECIDED_DIGITS
+            else None
+        )
+    # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
+    solution = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR)
+    return replace(_trusted(solution), outcome=_undecided(solution.outcome, digits), error=mpmath.inf)
 
 
 def _once_for_each_precision(problem: Callable[[], Problem]) -> Callable[[], Problem]:
     at_precision = cache(lambda precision: problem())
     return lambda: at_precision(mpmath.mp.prec)
+
+
+def _undecided(outcome: Outcome, digits: int) -> Outcome:
+    if isinstance(outcome, StepLimit):
+        return outcome
+    note = f"undecided, as errors below 10^-{digits} change how it ends"
+    return replace(outcome, note=f"{outcome.note}; {note}" if outcome.note else note)
 
 
 def _trusted(solution: Solution) -> Solution:
@@ -124,27 +153,108 @@ def _trusted(solution: Solution) -> Solution:
     return replace(solution, pieces=pieces, events=events)
 
 
-def error_growth(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> float | None:
-    """The decimal digits that the flow costs: log10(final error / local error), from two noisy pilots.
+@dataclass(frozen=True)
+class Pilot:
+    """A run with few digits, and the decimal digits that the flow costs: log10(final error / local error)."""
 
-    When the noise grows to where the flow is no longer linear in it, or changes the outcome, the pilots are repeated
-    with twice the digits. None when the integration gives up, or when noise below the digits asked for still
-    decides how it ends.
+    clean: Solution
+    growth: float
+    noise_digits: int
+
+
+def measured_growth(
+    problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int, noise_digits: int
+) -> Pilot | None:
+    """The pilot, with the growth measured by a second run, to which noise of so many digits is added.
+
+    When the noise grows to where the flow is no longer linear in it, or changes the outcome, and when the first run
+    gives up, the pilots are repeated with twice the digits. None when the integration gives up at the same time again,
+    when it ends at a blow-up to the digits asked for, or when noise far below them still decides how it ends.
     """
-    noise_digits = NOISE_DIGITS
+    at_rest = cache(lambda: _at_rest(problem, digits + REST_DIGITS))
+    previous: Solution | None = None
     while True:
-        noise = mpmath.mpf(10) ** -noise_digits
-        clean = _run(problem, events, noise_digits + PILOT_DIGITS)
+        noise, pilot_digits = mpmath.mpf(10) ** -noise_digits, noise_digits + PILOT_DIGITS
+        max_steps = math.inf if previous is None else _step_limit(previous, PILOT_STEPS)
+        clean = _run(problem, events, pilot_digits, max_steps=max_steps)
         if isinstance(clean.outcome, StepLimit):
+            is_alike = False
+            is_final = previous is not None and _alike(clean, previous) and _end_together(clean, previous, LINEAR)
+        else:
+            max_steps = _step_limit(clean, NOISY_STEPS)
+            noisy = _run(problem, events, pilot_digits, noise=Noise(noise, at_rest, clean), max_steps=max_steps)
+            if _agree(clean, noisy):
+                growth = mpmath.log10(max(_distance(clean, noisy), noise) / noise)
+                return Pilot(clean, max(0.0, float(growth)), noise_digits)
+            is_alike = _alike(clean, noisy)
+            is_final = not is_alike and _end_together(clean, noisy, mpmath.mpf(10) ** -digits)
+        if is_final or not is_alike and noise_digits > digits + UNDECIDED_DIGITS:
             return None
-        noisy = _run(problem, events, noise_digits + PILOT_DIGITS, noise=noise)
-        if type(clean.outcome) is type(noisy.outcome):
-            distance = _distance(clean, noisy)
-            if distance < LINEAR:
-                return max(0.0, float(mpmath.log10(max(distance, noise) / noise)))
-        elif noise_digits > digits:
-            return None
+        previous = clean
         noise_digits *= 2
+
+
+def _step_limit(known: Solution, least: int) -> int:
+    """What a run that sees the same as a known one does not exceed."""
+    return least if isinstance(known.outcome, StepLimit) else max(least, STEPS_PER_STEP * len(known.pieces))
+
+
+def _alike(solution: Solution, other: Solution) -> bool:
+    return type(solution.outcome) is type(other.outcome)
+
+
+def _agree(solution: Solution, other: Solution) -> bool:
+    """Whether they end alike, and as near to each other as what counts as linear."""
+    return _alike(solution, other) and bool(_distance(solution, other) < LINEAR)
+
+
+def _at_rest(problem: Callable[[], Problem], digits: int) -> list[bool]:
+    """Which entries of the initial state do not move, to so many digits."""
+    with mpmath.workdps(digits):
+        given = problem()
+        layout = Layout(given.kernel.state, given.initial)
+        order = math.ceil(ORDER_FACTOR * NOISE_DIGITS * math.log(10))
+        expansion = Multiprecision(given.kernel, layout, given.parameters, order)(layout.flatten(given.initial))
+        state = expansion and expansion.polynomials(math.inf)
+        return state.are_constant if state else [False] * layout.size
+
+
+class Noise:
+    """What a pilot adds to the state after every step, of a relative size.
+
+    It has one sign for each entry, so that it cannot cancel where the flow keeps directions, and random size, so that
+    it cannot where the flow rotates them. Entries `at_rest` from the start on get none while they stay so, as errors
+    do not move them either. Those that only seem so in the `clean` pilot, with its few digits, get it at the start too:
+    steps from a state at rest are as long as the time span.
+    """
+
+    def __init__(self, size: Any, at_rest: Callable[[], list[bool]], clean: Solution):
+        self.size, self.at_rest, self.clean = size, at_rest, clean
+        self.random = random.Random(0)
+        self.signs = [self.random.choice((-1, 1)) for _ in clean.initial]
+        self.all = np.ones(len(self.signs), bool)
+
+    def at_start(self, flat: np.ndarray) -> np.ndarray:
+        if not self.clean.pieces:
+            return flat
+        seem_at_rest = np.abs(self.clean.pieces[0].final - flat) < self.size * np.abs(flat).max()
+        return self._on(flat, seem_at_rest & ~np.array(self.at_rest())) if seem_at_rest.any() else flat
+
+    def at_end(self, state: Polynomials, flat: np.ndarray) -> np.ndarray:
+        """After a step on which the entries were these polynomials."""
+        kept = state.are_constant
+        return self._on(flat, ~(np.array(kept) & self.at_rest()) if any(kept) else self.all)
+
+    def _on(self, flat: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        size = self.size * np.abs(flat).max()
+        pairs = zip(self.signs, moved.tolist(), strict=True)
+        return flat + np.array([size * sign * self.random.random() if is_moved else 0 for sign, is_moved in pairs])
+
+
+def _end_together(solution: Solution, other: Solution, tolerance: Any) -> bool:
+    """Whether they end at the same time, relative to the time passed."""
+    time = solution.outcome.time
+    return bool(abs(time - other.outcome.time) <= tolerance * abs(time - solution.start))
 
 
 def _distance(clean: Solution, noisy: Solution) -> Any:
@@ -165,23 +275,29 @@ def _run(
     events: Sequence[Callable[..., Any]],
     local_digits: int,
     error: Any = 0,
-    noise: Any = 0,
+    noise: Noise | None = None,
+    max_steps: float = math.inf,
 ) -> Solution:
     with mpmath.workdps(local_digits + ROUNDING_DIGITS + _term_digits(local_digits)):
         given = problem()
         layout = Layout(given.kernel.state, given.initial)
         initial = layout.flatten(given.initial)
-        steps = taylor_steps(given, layout, initial, local_digits, error, noise)
+        steps = taylor_steps(given, layout, initial, local_digits, error, noise, max_steps)
         return follow(steps, layout, given.start, initial, events, mpmath.mp.prec)
 
 
 def taylor_steps(
-    problem: Problem, layout: Layout, flat: np.ndarray, local_digits: int, error: Any, noise: Any
+    problem: Problem,
+    layout: Layout,
+    flat: np.ndarray,
+    local_digits: int,
+    error: Any,
+    noise: Noise | None,
+    max_steps: float,
 ) -> Iterator[Piece | Outcome]:
     """The steps, then the outcome, at the current working precision.
 
-    `error` is the relative error of the final state that brackets of blow-up times allow for; `noise` the relative
-    size of what is added to the state after every step.
+    `error` is the relative error of the final state that brackets of blow-up times allow for.
     """
     compiled = COMPILED and local_digits <= COMPILED_DIGITS and find_spec("numba") is not None
     in_doubles = local_digits <= DOUBLE_DIGITS
@@ -198,27 +314,25 @@ def taylor_steps(
         from numeric.integrators.fixed_point import FixedPoint
 
         bits = math.ceil((local_digits + ROUNDING_DIGITS) * math.log2(10))
-        expand = FixedPoint(*given, bits, None if in_doubles else precise)
+        expand = FixedPoint(*given, bits, in_doubles)
     elif in_doubles:
         expand = Doubles(*given)
-    # Noise of one sign for each component, so that it cannot cancel where the flow keeps directions, and of random
-    # size, so that it cannot where the flow rotates them.
-    rng = random.Random(0)
-    signs = [rng.choice((-1, 1)) for _ in flat]
+    if noise is not None:
+        flat = noise.at_start(flat)
     time = problem.start
-    for _ in range(MAX_STEPS):
-        expansion = expand(flat) or precise(flat)
+    steps = int(min(MAX_STEPS, max_steps))
+    chosen = expand
+    for _ in range(steps):
+        expansion = chosen(flat) or precise(flat)
         if expansion is None:
             yield StepLimit(time, "the right-hand side is not defined there")
             return
-        fit = majorant(expansion.sizes)
-        if approach.is_near(fit, time):
+        if approach.is_near(expansion.fit, time):
             # What lies beyond the step is extrapolated, and needs all digits.
             expansion = precise(flat) or expansion
-            fit = majorant(expansion.sizes)
 
-        sizes = expansion.sizes
-        blow_up = approach.outcome(expansion, fit, time)
+        sizes, fit = expansion.sizes, expansion.fit
+        blow_up = approach.outcome(expansion, time)
         if blow_up is not None and blow_up.time < problem.end:
             yield blow_up
             return
@@ -228,6 +342,10 @@ def taylor_steps(
         log2_scale = sizes[0] if sizes[0] > -math.inf else sizes[1] + min(fit.log2_radius, log2_left)
         log2_step = min(fit.log2_step(log2_eps + log2_scale), _log2_rounding_step(sizes, log2_scale, local_digits))
         state = expansion.polynomials(min(log2_step, log2_left))
+        if state is None:
+            chosen = precise
+            continue
+        chosen = expand
         while True:
             end = problem.end if log2_step >= log2_left else time + power_of_two(log2_step)
             if end == time:
@@ -238,19 +356,14 @@ def taylor_steps(
                 break
             log2_step = min(log2_step, log2_left) - 1
 
-        if noise:
-            size = noise * np.abs(piece.final).max()
-            shift = [
-                0 if is_constant else size * sign * rng.random()
-                for sign, is_constant in zip(signs, state.are_constant, strict=True)
-            ]
-            piece = replace(piece, final=piece.final + np.array(shift))
+        if noise is not None:
+            piece = replace(piece, final=noise.at_end(state, piece.final))
         yield piece
         if end == problem.end:
             yield Finished(end)
             return
-        time, flat = end, piece.final
-    yield StepLimit(time, f"the end of the time span was not reached in {MAX_STEPS} steps")
+        time, flat = end, _without_negligible(piece.final, flat)
+    yield StepLimit(time, f"the end of the time span was not reached in {steps} steps")
 
 
 def _piece(state: Polynomials, start: Any, end: Any) -> Piece:
@@ -258,6 +371,19 @@ def _piece(state: Polynomials, start: Any, end: Any) -> Piece:
         return state(time - start)
 
     return Piece(start, end, evaluate, evaluate(end))
+
+
+def _without_negligible(flat: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Zero for entries that have become negligible, unless they are constants, which may multiply what is large.
+
+    That is an error far below the local ones, which the flow magnifies no more than it magnifies those.
+    """
+    # The mantissa of a zero has no bits.
+    sizes = [exponent + bits if bits else -math.inf for _, _, exponent, bits in (entry._mpf_ for entry in flat)]
+    least = max(sizes) - max(mpmath.mp.prec, NEGLIGIBLE_BITS)
+    if min(sizes) >= least:
+        return flat
+    return np.where((np.array(sizes) < least) & (flat != before), mpmath.mpf(0), flat)
 
 
 def _term_digits(local_digits: int) -> int:

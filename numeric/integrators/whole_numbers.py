@@ -52,10 +52,6 @@ class WholeNumbers:
         sizes = [NOTHING] * self.program.sequences
         for sequence, number in zip(self.program.initial, initial, strict=True):
             sizes[sequence] = size(number)
-        states = self.program.states
-        largest = max(sizes[state] for state in states)
-        for state in states:
-            sizes[state] = largest  # errors count relative to the whole state
         lags = [unit * lag for lag in self.lags]
         sizes, shifts = exponents(self.outs, self.bounds, self.terms, lags, self.constant_sizes, (0, 0), sizes)
         before, after = self._shifts(shifts.tolist())
@@ -63,7 +59,9 @@ class WholeNumbers:
         for sequence, number in zip(self.program.initial, initial, strict=True):
             numbers[sequence][0] = _whole(number, bits - sizes[sequence])
         self.run(order, numbers, self.constants, before, after)
-        columns = [[_number(x, bits - sizes[s] + unit * k) for k, x in enumerate(numbers[s])] for s in states]
+        columns = [
+            [_number(x, bits - sizes[s] + unit * k) for k, x in enumerate(numbers[s])] for s in self.program.states
+        ]
         return np.array(columns, dtype=object).T
 
     def _shifts(self, shifts: list[int]) -> tuple[list[int], list[int]]:

@@ -103,6 +103,15 @@ def matrix_series(order, x0, a, *, arithmetic):
     return (x,)
 
 
+def returning_series(order, x0, c0, s0, depth, *, arithmetic):
+    x, c, s = [x0], [c0], [s0]
+    for k in range(order):
+        x.append(-depth * arithmetic.convolve(c, x, k) / (k + 1))
+        c.append(-s[k] / (k + 1))
+        s.append(c[k] / (k + 1))
+    return x, c, s
+
+
 def by_hand(rhs, series, state, parameters=(), backend="numpy") -> Kernel:
     return Kernel(
         "by hand",
@@ -136,6 +145,13 @@ def kernels() -> SimpleNamespace:
         oscillator=by_hand(lambda q, p, omega: (omega * p, -omega * q), oscillator_series, [q, p], [scalar("omega")]),
         # q' = p, p' = q: from (1, -1) the solution e^-t (1, -1) is unstable
         saddle=by_hand(lambda q, p: (p, q), saddle_series, [q, p]),
+        # x' = -depth c x, c = cos t, s = sin t: x = exp(-depth sin t), from e^-depth at pi/2 back to 1 at pi
+        returning=by_hand(
+            lambda x, c, s, depth: (-depth * c * x, -s, c),
+            returning_series,
+            [x, scalar("c"), scalar("s")],
+            [scalar("depth")],
+        ),
         # z' = i z
         rotation=by_hand(lambda z: (1j * z,), rotation_series, [Argument("z", (), "complex")]),
         # m' = c m s, s' = s^2: from (1, 1) s = 1/(1 - t), m = (1 - t)^-c

@@ -188,6 +188,58 @@ def test_an_end_on_the_pole_has_no_error_estimate(kernels):
     trajectory = integrate(kernels.square, {"x": 1}, (0, 1), {}, digits=15)
     assert isinstance(trajectory.outcome, BlewUp)
     assert trajectory.error == mpmath.inf
+    assert "undecided, as errors below 10^-15 change how it ends" in str(trajectory.outcome)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("depth", [100, 250])
+def test_an_entry_that_returns_from_far_below_the_others(kernels, monkeypatch, depth, compiled):
+    # At its least, x is 10^-43 or 10^-109 of the others: a run with fewer digits loses it, and would end in a blow-up.
+    monkeypatch.setattr(taylor, "COMPILED", compiled)
+    initial, parameters = {"x": 1, "c": 1, "s": 0}, {"depth": depth}
+    trajectory = integrate(kernels.returning, initial, (0, 3), parameters, digits=30)
+    assert isinstance(trajectory.outcome, Finished)
+    with exactly(30):
+        error = abs(trajectory.final["x"] - mpmath.exp(-depth * mpmath.sin(3)))
+        assert error < trajectory.error < mpmath.mpf(10) ** -30
+
+
+#: From beside the unstable fixed point 2/3 of s' = -4 s + 6 s^2, from which it leaves like exp(4 t).
+BESIDE = "0." + "6" * 45, "0." + "6" * 44 + "7"
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("start", BESIDE)
+@pytest.mark.parametrize("end", [20, 60])
+def test_a_start_beside_an_unstable_fixed_point_is_none_at_it(kernels, monkeypatch, start, end, compiled):
+    # To fewer than 45 digits it is at rest.
+    monkeypatch.setattr(taylor, "COMPILED", compiled)
+    trajectory = integrate(kernels.riccati, {"s": start}, (0, end), {"a": -2, "b": 3}, digits=30)
+    with exactly(250):
+        s0, growth = mpmath.mpf(start), mpmath.exp(-4 * mpmath.mpf(end))
+        denominator = 1 - 3 * s0 * (growth - 1) / -2
+        if denominator > 0:
+            assert abs(trajectory.final["s"] - growth * s0 / denominator) < mpmath.mpf(10) ** -30
+        else:
+            time = mpmath.log(1 - 2 / (3 * s0)) / -4
+            assert trajectory.outcome.bracket[0] < time < trajectory.outcome.bracket[1]
+
+
+def test_an_outcome_that_errors_far_below_the_digits_decide_is_called_undecided(kernels):
+    start, parameters = {"s": "0." + "6" * 200}, {"a": -2, "b": 3}
+    trajectory = integrate(kernels.riccati, start, (0, 130), parameters, digits=20)
+    assert trajectory.error == mpmath.inf
+    assert "undecided, as errors below 10^-20 change how it ends" in str(trajectory.outcome)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("end", [40, 60, 80, 120, 1000])
+def test_rest_is_reached_and_kept(kernels, monkeypatch, end, compiled):
+    # From t = 37 on doubles see no motion.
+    monkeypatch.setattr(taylor, "COMPILED", compiled)
+    trajectory = integrate(kernels.logistic, {"x": "1/10"}, (0, end), {}, digits=50)
+    with exactly(50):
+        assert abs(trajectory.final["x"] - 1 / (1 + 9 * mpmath.exp(-end))) < mpmath.mpf(10) ** -50
 
 
 def test_terminal_events_stop_before_a_blow_up(kernels):

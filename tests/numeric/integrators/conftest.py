@@ -2,6 +2,7 @@
 
 import random
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -40,3 +41,25 @@ def random_problem():
         return kernel, layout, layout.flatten(state), parameters
 
     return problem
+
+
+@pytest.fixture
+def disparate_problem(random_problem):
+    """The same of a kernel whose W = A + V L Lᵀ B depends on L alone, beside which μ is huge."""
+    kernel, layout, flat, parameters = random_problem("gaussian_factor", "1", 0)
+    flat[: SIZES["d"]] *= mpmath.mpf(2) ** 158
+    return kernel, layout, flat, parameters
+
+
+@pytest.fixture
+def assert_every_entry_is_precise():
+    """(polynomials found, those expected, the logarithm of a step, bits) compares the terms of each entry with it."""
+
+    def check(found, expected, step, bits):
+        for series in zip(found.coefficients, expected.coefficients, strict=True):
+            left, right = ([x * gmpy2.mpfr(2) ** (k * step) for k, x in enumerate(terms)] for terms in series)
+            apart = max(abs(x - y) for x, y in zip(left, right, strict=True))
+            # 10 bits for the roundings of up to a hundred operations for each of the orders.
+            assert apart <= max(map(abs, right)) * gmpy2.mpfr(2) ** (10 - bits)
+
+    return check

@@ -8,7 +8,7 @@ import pytest
 
 from numeric.integrators.blow_up import NEAREST, Approach
 from numeric.integrators.expansion import Expansion, Polynomials
-from numeric.integrators.majorant import log2_size, majorant
+from numeric.integrators.majorant import log2_size
 from numeric.kernel import Argument
 from numeric.layout import Layout
 
@@ -33,7 +33,7 @@ def approach(terms, tolerance):
         expansion = Expansion(
             [log2_size(c) for c in np.abs(series).max(axis=1)], lambda log2_step, c=series: Polynomials(c.T.tolist())
         )
-        outcome = watcher.outcome(expansion, majorant(expansion.sizes), 1 - left)
+        outcome = watcher.outcome(expansion, 1 - left)
         if outcome is not None:
             return outcome, 1 - left
         left *= mpmath.mpf(4) / 5

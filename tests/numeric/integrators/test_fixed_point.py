@@ -25,7 +25,7 @@ def test_fixed_point_agrees_with_gmpy2(random_problem, name, scale, zeros):
     with mpmath.workprec(BITS + 40), gmpy2.context(precision=BITS + 40):
         kernel, layout, flat, parameters = random_problem(name, scale, zeros)
         precise = Multiprecision(kernel, layout, parameters, ORDER)
-        fixed = FixedPoint(kernel, layout, parameters, ORDER, BITS, lambda flat: pytest.fail("numbers do not fit"))
+        fixed = FixedPoint(kernel, layout, parameters, ORDER, BITS, in_doubles=False)
         expected, found = precise(flat), fixed(flat)
         assert found is not None
         # Half a bit moves a step by 2^(1/80). Where cancellations leave doubles no digits, at high orders, sizes are
@@ -36,10 +36,21 @@ def test_fixed_point_agrees_with_gmpy2(random_problem, name, scale, zeros):
         last = expected.sizes[ORDER]
         step = (expected.sizes[ORDER // 2] - last) / (ORDER - ORDER // 2) - 2 if last > -math.inf else 0
         size = float(max(abs(x) for x in flat))
-        for xs, ys in zip(found.polynomials(step).coefficients, expected.polynomials(step).coefficients, strict=True):
+        polynomials = found.polynomials(step)
+        assert polynomials is not None  # numbers fit, and terms are as large as doubles find them
+        for xs, ys in zip(polynomials.coefficients, expected.polynomials(step).coefficients, strict=True):
             for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
                 # 10 bits for the roundings of up to a hundred operations for each of the orders.
                 assert float(abs(x - y) * gmpy2.mpfr(2) ** (k * step)) <= size * 2.0 ** (10 - BITS)
+
+
+def test_a_small_entry_beside_a_huge_one(disparate_problem, assert_every_entry_is_precise):
+    kernel, layout, flat, parameters = disparate_problem
+    with mpmath.workprec(BITS + 40), gmpy2.context(precision=BITS + 40):
+        floating = Multiprecision(kernel, layout, parameters, ORDER)(flat)
+        compiled = FixedPoint(kernel, layout, parameters, ORDER, BITS, in_doubles=False)(flat)
+        step = floating.fit.log2_radius - 2
+        assert_every_entry_is_precise(compiled.polynomials(step), floating.polynomials(step), step, BITS)
 
 
 def test_precision_is_restored():

@@ -61,6 +61,16 @@ def test_units_that_were_not_foreseen(random_problem, unit):
     assert np.abs(found(step) - expected(step)).max() < mpmath.mpf(2) ** (8 - BITS)
 
 
+def test_a_small_entry_beside_a_huge_one(disparate_problem, assert_every_entry_is_precise):
+    kernel, layout, flat, parameters = disparate_problem
+    precise = Multiprecision(kernel, layout, parameters, ORDER)
+    floating = precise(flat)
+    step = precise.unit - 1
+    whole = precise(flat)
+    assert precise.whole_numbers is not None
+    assert_every_entry_is_precise(whole.polynomials(step), floating.polynomials(step), step, BITS)
+
+
 def test_lags():
     """x' = -y, y' = x x' with the convolution of x'[1:] and x, as powers have it: x = a[0] + a[1] t + ..."""
     terms = [

@@ -84,9 +84,9 @@ def integrate(
         Blow-up is an outcome (`BlewUp`, with a bracket of its time), not an exception. The trajectory then ends before
         the bracket. With `digits` it ends where a thousandth of the time since the start is left or less, while the
         bracket is far tighter: up to its lower end the solution is known to exist. Where errors far below 10^-digits
-        decide how it ends, near a separatrix, the outcome says that it is undecided. All integrators are explicit: very
-        stiff equations end in a `StepLimit`, and DOP853 says that it is for stiffness. Unit tokens have unit length to
-        within rounding at all times.
+        decide how it ends, near a separatrix, or where the runs that measure the error give up, the outcome says that
+        it is unconfirmed. All integrators are explicit: very stiff equations end in a `StepLimit`, and DOP853 says that
+        it is for stiffness. Unit tokens have unit length to within rounding at all times.
 
     Raises
     ------

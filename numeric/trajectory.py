@@ -121,8 +121,9 @@ class Trajectory:
         For each event function the list of its occurrences (time, states).
     error
         With `digits`: the estimated error of the final state, relative to the size of the whole state (its largest
-        entry over the last step); infinite when there is no estimate, because the integration gave up or because errors
-        far below 10^-digits decide how it ends. None in double precision, where only local errors are controlled.
+        entry over the last step); infinite when there is no estimate, because this run or one that measures it gave up,
+        or because errors far below 10^-digits decide how it ends. None in double precision, where only local errors are
+        controlled.
     route
         The name of the kernel that was integrated: the one given, or that of an exact route (`numeric.exact_routes`).
     method

@@ -11,7 +11,7 @@ import numpy as np
 
 from numeric.backends.gmpy2 import to_mpmath
 from numeric.integrators.expansion import Expansion
-from numeric.integrators.majorant import Majorant, log2_size, power_of_two
+from numeric.integrators.majorant import log2_size, power_of_two
 from numeric.integrators.pole import pole_ahead, square_norm
 from numeric.layout import Layout
 from numeric.outcome import BlewUp
@@ -42,28 +42,23 @@ class Approach:
         self.layout, self.start, self.tolerance, self.error = layout, start, tolerance, error
         self.estimates: deque[Any] = deque(maxlen=ESTIMATES)
 
-    def is_near(self, fit: Majorant, time: Any) -> bool:
+    def is_near(self, expansion: Expansion, time: Any) -> bool:
         """Whether there may be a blow-up so near to `time` that it is looked for."""
-        return fit.log2_radius <= math.log2(2 * NEAR) + log2_size(time - self.start)
+        is_small = expansion.fit.log2_radius <= math.log2(2 * NEAR) + log2_size(time - self.start)
+        return is_small and _grows(expansion.leading)
 
     def outcome(self, expansion: Expansion, time: Any) -> BlewUp | None:
         """The blow-up ahead of `time`, once its bracket is tight, or as tight as it gets.
 
         Near a blow-up the expansion must be one to working precision; elsewhere it is not looked at.
         """
-        fit = expansion.fit
-        if not self.is_near(fit, time):
+        state = expansion.polynomials(expansion.fit.log2_radius) if self.is_near(expansion, time) else None
+        if state is None:
             self.estimates.clear()
             return None
         passed = time - self.start
-        radius = power_of_two(fit.log2_radius)
-        state = expansion.polynomials(fit.log2_radius)
-        if state is None:
-            return None
+        radius = power_of_two(expansion.fit.log2_radius)
         coefficients = to_mpmath(np.array(state.coefficients, dtype=object).T)
-        if not _grows(coefficients[:, np.abs(coefficients[-1]).argmax()]):
-            self.estimates.clear()
-            return None
         name, block = self.layout.largest(coefficients[-1])
         pole = pole_ahead(square_norm(coefficients[:, block].T.tolist()))
         # A singularity of another array might come first: then the majorant's radius is shorter than the distance.

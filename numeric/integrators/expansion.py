@@ -94,15 +94,23 @@ class Expansion:
 
     `sizes` are the base 2 logarithms of the largest coefficient of each order; `polynomials(log2_step)` the entries of
     the flat state, as precise as the terms of the series need to be on steps up to 2^log2_step, or None where that
-    takes another way of computing the expansion.
+    takes another way of computing the expansion. `leading` are the coefficients of the entry whose last one is largest,
+    in any unit of time.
     """
 
     sizes: list[float]
+    leading: np.ndarray
     polynomials: Callable[[float], Polynomials | None]
 
     @cached_property
     def fit(self) -> Majorant:
         return majorant(self.sizes)
+
+
+def leading(coefficients: np.ndarray) -> np.ndarray:
+    """The column whose last number is largest."""
+    column: np.ndarray = coefficients[:, np.abs(coefficients[-1]).argmax()]
+    return column
 
 
 #: From a flat state to the expansion there, or None where this way of computing it does not serve.
@@ -144,7 +152,7 @@ class Multiprecision:
             assert found is not None
             return Polynomials(found.T.tolist())
 
-        return Expansion(sizes, polynomials)
+        return Expansion(sizes, leading(coefficients), polynomials)
 
     def _coefficients(self, flat: np.ndarray, unit: int | None) -> np.ndarray | None:
         with gmpy2_precision():
@@ -189,7 +197,7 @@ class Doubles:
         sizes = [math.log2(size) if size else -math.inf for size in largest]
         if not all(abs(size) < LOG2_RANGE for size in sizes if size > -math.inf):
             return None
-        return Expansion(sizes, lambda log2_step: DoublePolynomials(coefficients.T))
+        return Expansion(sizes, leading(coefficients), lambda log2_step: DoublePolynomials(coefficients.T))
 
 
 def _log2_size(number: Any) -> float:

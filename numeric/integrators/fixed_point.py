@@ -28,6 +28,7 @@ from numeric.integrators.expansion import (
     Expansion,
     Polynomials,
     gmpy2_precision,
+    leading,
 )
 from numeric.integrators.machine import BITS, HEADROOM, evaluate, exponents, run_doubles, run_integers
 from numeric.integrators.program import CONVOLVE, NOTHING, PLAIN, Program, Term
@@ -99,7 +100,7 @@ class FixedPoint:
                 found = self._in_integers(code, initial, values, math.ceil(log2_step))
             return found if found is not None and self._confirms(found, expansion) else None
 
-        expansion = Expansion(sizes, polynomials)
+        expansion = Expansion(sizes, leading(states.T), polynomials)
         return expansion
 
     def _in_doubles(self, code: _Code, initial: np.ndarray) -> np.ndarray | None:

@@ -83,6 +83,8 @@ NOISE_DIGITS, LINEAR = 10, 1e-3
 #: By so many digits beyond those asked for errors are followed that change how the integration ends.
 UNDECIDED_DIGITS = 100
 
+UNCONFIRMED = "unconfirmed, as runs with noise or with other digits end otherwise"
+
 #: Entries that do not move to so many digits beyond those asked for are at rest.
 REST_DIGITS = 1000
 
@@ -127,7 +129,7 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
         )
     # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
     solution = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR)
-    return replace(_trusted(solution), outcome=_undecided(solution.outcome, digits), error=mpmath.inf)
+    return replace(_trusted(solution), outcome=_unconfirmed(solution.outcome), error=mpmath.inf)
 
 
 def _once_for_each_precision(problem: Callable[[], Problem]) -> Callable[[], Problem]:
@@ -135,11 +137,10 @@ def _once_for_each_precision(problem: Callable[[], Problem]) -> Callable[[], Pro
     return lambda: at_precision(mpmath.mp.prec)
 
 
-def _undecided(outcome: Outcome, digits: int) -> Outcome:
+def _unconfirmed(outcome: Outcome) -> Outcome:
     if isinstance(outcome, StepLimit):
         return outcome
-    note = f"undecided, as errors below 10^-{digits} change how it ends"
-    return replace(outcome, note=f"{outcome.note}; {note}" if outcome.note else note)
+    return replace(outcome, note=f"{outcome.note}; {UNCONFIRMED}" if outcome.note else UNCONFIRMED)
 
 
 def _trusted(solution: Solution) -> Solution:
@@ -167,9 +168,10 @@ def measured_growth(
 ) -> Pilot | None:
     """The pilot, with the growth measured by a second run, to which noise of so many digits is added.
 
-    When the noise grows to where the flow is no longer linear in it, or changes the outcome, and when the first run
-    gives up, the pilots are repeated with twice the digits. None when the integration gives up at the same time again,
-    when it ends at a blow-up to the digits asked for, or when noise far below them still decides how it ends.
+    When the noise grows to where the flow is no longer linear in it, or changes the outcome, the pilots are repeated
+    with twice the digits, also when the run without noise gives up then. None when the first of all gives up or two of
+    them at the same time, when the integration ends at a blow-up to the digits asked for, or when noise far below them
+    still decides how it ends.
     """
     at_rest = cache(lambda: _at_rest(problem, digits + REST_DIGITS))
     previous: Solution | None = None
@@ -179,7 +181,7 @@ def measured_growth(
         clean = _run(problem, events, pilot_digits, max_steps=max_steps)
         if isinstance(clean.outcome, StepLimit):
             is_alike = False
-            is_final = previous is not None and _alike(clean, previous) and _end_together(clean, previous, LINEAR)
+            is_final = previous is None or (_alike(clean, previous) and _end_together(clean, previous, LINEAR))
         else:
             max_steps = _step_limit(clean, NOISY_STEPS)
             noisy = _run(problem, events, pilot_digits, noise=Noise(noise, at_rest, clean), max_steps=max_steps)
@@ -327,7 +329,7 @@ def taylor_steps(
         if expansion is None:
             yield StepLimit(time, "the right-hand side is not defined there")
             return
-        if approach.is_near(expansion.fit, time):
+        if approach.is_near(expansion, time):
             # What lies beyond the step is extrapolated, and needs all digits.
             expansion = precise(flat) or expansion
 

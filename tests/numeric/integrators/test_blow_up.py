@@ -31,7 +31,9 @@ def approach(terms, tolerance):
     for _ in range(400):
         series = np.array(coefficients(terms, left), dtype=object).reshape(-1, 1)
         expansion = Expansion(
-            [log2_size(c) for c in np.abs(series).max(axis=1)], lambda log2_step, c=series: Polynomials(c.T.tolist())
+            [log2_size(c) for c in np.abs(series).max(axis=1)],
+            series[:, 0],
+            lambda log2_step, c=series: Polynomials(c.T.tolist()),
         )
         outcome = watcher.outcome(expansion, 1 - left)
         if outcome is not None:

@@ -8,7 +8,7 @@ zero, changing by more than that in an eighth of the step). Order: the recurrenc
 K = log(1/eps)/p, with p between 1 and 2.
 
 Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
-digits is run twice, the second time with noise added after every step. If noise of relative size eta moves the final
+digits is run twice, the second time with noise added before every step. If noise of relative size eta moves the final
 state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added. The result
 must end where the pilot did; else the pilots had too few digits to see what happens, and are repeated with more.
 
@@ -222,12 +222,12 @@ def _at_rest(problem: Callable[[], Problem], digits: int) -> list[bool]:
 
 
 class Noise:
-    """What a pilot adds to the state after every step, of a relative size.
+    """What a pilot adds to the state at the start and after every step, of a relative size.
 
     It has one sign for each entry, so that it cannot cancel where the flow keeps directions, and random size, so that
-    it cannot where the flow rotates them. Entries `at_rest` from the start on get none while they stay so, as errors
-    do not move them either. Those that only seem so in the `clean` pilot, with its few digits, get it at the start too:
-    steps from a state at rest are as long as the time span.
+    it cannot where the flow rotates them. It comes before the first step too, which may be longer than those of a run
+    with more digits, and as long as the time span from a state that only seems to be at rest in the `clean` pilot with
+    its few digits. Entries `at_rest` from the start on get none while they stay so, as errors do not move them either.
     """
 
     def __init__(self, size: Any, at_rest: Callable[[], list[bool]], clean: Solution):
@@ -237,10 +237,9 @@ class Noise:
         self.all = np.ones(len(self.signs), bool)
 
     def at_start(self, flat: np.ndarray) -> np.ndarray:
-        if not self.clean.pieces:
-            return flat
-        seem_at_rest = np.abs(self.clean.pieces[0].final - flat) < self.size * np.abs(flat).max()
-        return self._on(flat, seem_at_rest & ~np.array(self.at_rest())) if seem_at_rest.any() else flat
+        pieces = self.clean.pieces
+        kept = np.abs(pieces[0].final - flat) < self.size * np.abs(flat).max() if pieces else ~self.all
+        return self._on(flat, ~(kept & self.at_rest()) if kept.any() else self.all)
 
     def at_end(self, state: Polynomials, flat: np.ndarray) -> np.ndarray:
         """After a step on which the entries were these polynomials."""

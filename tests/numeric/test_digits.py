@@ -2,12 +2,13 @@
 
 import copy
 from fractions import Fraction
+from unittest.mock import patch
 
 import gmpy2
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from numeric import integrate
@@ -204,25 +205,32 @@ def test_an_entry_that_returns_from_far_below_the_others(kernels, monkeypatch, d
         assert error < trajectory.error < mpmath.mpf(10) ** -30
 
 
-#: From beside the unstable fixed point 2/3 of s' = -4 s + 6 s^2, from which it leaves like exp(4 t).
-BESIDE = "0." + "6" * 45, "0." + "6" * 44 + "7"
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("start", BESIDE)
-@pytest.mark.parametrize("end", [20, 60])
-def test_a_start_beside_an_unstable_fixed_point_is_none_at_it(kernels, monkeypatch, start, end, compiled):
-    # To fewer than 45 digits it is at rest.
-    monkeypatch.setattr(taylor, "COMPILED", compiled)
-    trajectory = integrate(kernels.riccati, {"s": start}, (0, end), {"a": -2, "b": 3}, digits=30)
-    with exactly(250):
-        s0, growth = mpmath.mpf(start), mpmath.exp(-4 * mpmath.mpf(end))
-        denominator = 1 - 3 * s0 * (growth - 1) / -2
+@settings(max_examples=60, deadline=None)
+@given(
+    distance=st.integers(0, 60),
+    sign=st.sampled_from((-1, 1)),
+    end=st.integers(1, 40),
+    digits=st.sampled_from((15, 30, 50)),
+    compiled=st.booleans(),
+)
+@example(distance=9, sign=1, end=16, digits=30, compiled=True)
+@example(distance=45, sign=-1, end=20, digits=30, compiled=True)
+@example(distance=45, sign=1, end=40, digits=30, compiled=False)
+def test_starts_at_any_distance_from_an_unstable_fixed_point(kernels, distance, sign, end, digits, compiled):
+    """s' = -4 s + 6 s^2 leaves 2/3 like exp(4 t); to fewer digits than the distance has it is at rest there."""
+    start = Fraction(2, 3) + Fraction(sign, 7 * 10**distance)
+    with patch.object(taylor, "COMPILED", compiled):
+        trajectory = integrate(kernels.riccati, {"s": start}, (0, end), {"a": -2, "b": 3}, digits=digits)
+    with mpmath.workdps(400):
+        s0, factor = mpmath.mpf(start.numerator) / start.denominator, mpmath.exp(-4 * mpmath.mpf(end))
+        denominator = 1 - 3 * s0 * (factor - 1) / -2
         if denominator > 0:
-            assert abs(trajectory.final["s"] - growth * s0 / denominator) < mpmath.mpf(10) ** -30
+            exact, before = factor * s0 / denominator, trajectory["s"][-2]
+            assert isinstance(trajectory.outcome, Finished)
+            assert abs(trajectory.final["s"] - exact) < mpmath.mpf(10) ** -digits * max(exact, before)
         else:
-            time = mpmath.log(1 - 2 / (3 * s0)) / -4
-            assert trajectory.outcome.bracket[0] < time < trajectory.outcome.bracket[1]
+            low, high = trajectory.outcome.bracket
+            assert low < mpmath.log(1 - 2 / (3 * s0)) / -4 < high
 
 
 def test_an_outcome_that_errors_far_below_the_digits_decide_is_called_unconfirmed(kernels):

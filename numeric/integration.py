@@ -11,9 +11,10 @@ import mpmath
 from numeric import exact_routes
 from numeric.flat_inputs import flat_inputs
 from numeric.inputs import check_digits, check_events, check_time_span, check_times, check_tolerances, check_values
-from numeric.integrators import taylor
+from numeric.integrators import many_digits
 from numeric.integrators.events import follow
 from numeric.integrators.scipy_solver import flat_rhs, scipy_steps
+from numeric.integrators.taylor import Problem
 from numeric.kernel import Kernel
 from numeric.layout import Layout
 from numeric.trajectory import Trajectory
@@ -42,7 +43,8 @@ def integrate(
 
     Without `digits`, in double precision by SciPy's DOP853, with the tolerances given for its local errors. With
     `digits`, by Taylor series in multiple precision, with that many correct decimal digits in the final state,
-    relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis).
+    relative to the size of the state (`numeric.integrators.taylor` states the error bound and its hypothesis,
+    `numeric.integrators.pilot` how the growth of errors is measured).
     Kernels of the backends "flint", "gmpy2" and "mpmath" are always integrated by Taylor series, with 50 digits unless
     others are given; the trajectory of one for "flint" is made of numbers with an error estimate, not of enclosures,
     since balls alone do not enclose a solution.
@@ -105,7 +107,7 @@ def integrate(
     if digits is not None or kernel.backend in ("flint", "gmpy2", "mpmath"):
         digits = check_digits(DEFAULT_DIGITS if digits is None else digits)
         problem = partial(_exact_problem, kernel, initial, parameters, t_span, normalize)
-        solution = taylor.solve(problem, functions, digits)
+        solution = many_digits.solve(problem, functions, digits)
         assert solution.precision is not None
         with mpmath.workprec(solution.precision):
             times = None if t_eval is None else check_times(t_eval, check_time_span(t_span, exact=True), exact=True)
@@ -144,9 +146,9 @@ def _exact_problem(
     parameters: Mapping[str, Any],
     t_span: tuple[Any, Any],
     normalize: bool,
-) -> taylor.Problem:
+) -> Problem:
     """The checked problem, converted at the current working precision."""
     groups = ("initial", kernel.state, initial), ("parameters", kernel.parameters, parameters)
     state, values = check_values(*groups, exact=True, normalize=normalize)
     start, end = check_time_span(t_span, exact=True)
-    return taylor.Problem(kernel, state, values, start, end)
+    return Problem(kernel, state, values, start, end)

@@ -1,4 +1,4 @@
-"""Taylor series of high order in multiple precision: as many digits as asked for, delivered.
+"""Taylor series of high order in multiple precision, with bounded local errors.
 
 Local errors. The coefficients c_0..c_K come from the kernel's recurrence. The step h is the largest for which the
 remainder bound of `numeric.integrators.majorant` is at most eps times the largest entry of the state, no term c_k h^k
@@ -6,11 +6,6 @@ is so large that its rounding matters, and the state does not shrink to less tha
 zero, changing by more than that in an eighth of the step). Order: the recurrence costs between K (overhead) and K^2
 (convolutions), and buys a step h/rho of eps^(1/K). The cost per unit of time, K^p eps^(-1/K), is least at
 K = log(1/eps)/p, with p between 1 and 2.
-
-Global errors. What the flow makes of local errors is a property of the flow, so it is measured: a pilot with few
-digits is run twice, the second time with noise added before every step. If noise of relative size eta moves the final
-state by D (relative to its size), then errors grow by D/eta all told, and that many guard digits are added. The result
-must end where the pilot did; else the pilots had too few digits to see what happens, and are repeated with more.
 
 Numbers. Recurrences and polynomials are evaluated with gmpy2's numbers, all else with mpmath's, which are what users
 get; both have the same precision, so that conversions are exact. An inner product sum_j a_j b_{k-j} rounds every
@@ -22,24 +17,25 @@ from the second step on (`numeric.integrators.whole_numbers`), or compiled (`num
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 
-from numeric.integrators.blow_up import NEAR, Approach, end_of_trust
+from numeric.integrators.blow_up import NEAR, Approach
 from numeric.integrators.events import follow
 from numeric.integrators.expansion import Doubles, Expand, Multiprecision, Polynomials
 from numeric.integrators.majorant import log2_size, power_of_two
 from numeric.kernel import Kernel
 from numeric.layout import Layout
-from numeric.outcome import BlewUp, Finished, Outcome, StepLimit
+from numeric.outcome import Finished, Outcome, StepLimit
 from numeric.trajectory import Piece, Solution
+
+if TYPE_CHECKING:
+    from numeric.integrators.pilot import Noise
 
 MAX_STEPS = 20_000
 
@@ -73,27 +69,12 @@ PART = 1 / 8
 #: far smaller ones would leave the range of doubles.
 NEGLIGIBLE_BITS = 250
 
+#: Up to so many digits pilots work in double precision.
+DOUBLE_DIGITS = 14
+
 #: Decimal digits added to the measured growth of errors, which is that of one sample of noise: one of them for what
 #: the sample missed, and one that stays in hand.
 MARGIN_DIGITS = 2
-
-#: The noise of the first pilot, in decimal digits, and the largest effect of it that still counts as linear.
-NOISE_DIGITS, LINEAR = 10, 1e-3
-
-#: By so many digits beyond those asked for errors are followed that change how the integration ends.
-UNDECIDED_DIGITS = 100
-
-UNCONFIRMED = "unconfirmed, as runs with noise or with other digits end otherwise"
-
-#: Entries that do not move to so many digits beyond those asked for are at rest.
-REST_DIGITS = 1000
-
-#: Runs with noise or with other digits see something else when they take more steps than these, and so many times those
-#: of the run before.
-NOISY_STEPS, PILOT_STEPS, STEPS_PER_STEP = 100, 500, 10
-
-#: The digits that a pilot keeps beyond its noise, and up to how many in all it works in double precision.
-PILOT_DIGITS, DOUBLE_DIGITS = 4, 14
 
 
 @dataclass(frozen=True)
@@ -107,171 +88,7 @@ class Problem:
     end: Any
 
 
-def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> Solution:
-    """Integrate with a final error below 10^-digits, relative to the size of the state.
-
-    `problem` is called at each working precision that is used, so that inputs are converted exactly.
-    """
-    terminal = [event for event in events if getattr(event, "terminal", False)]
-    problem = _once_for_each_precision(problem)
-    pilot = measured_growth(problem, terminal, digits, NOISE_DIGITS)
-    while pilot is not None:
-        local_digits = digits + MARGIN_DIGITS + math.ceil(pilot.growth)
-        error = mpmath.mpf(10) ** (pilot.growth + 1 - local_digits)
-        solution = _run(problem, events, local_digits, error)
-        if isinstance(solution.outcome, StepLimit) or _agree(solution, pilot.clean):
-            return replace(_trusted(solution), error=error)
-        noise_digits = 2 * pilot.noise_digits
-        pilot = (
-            measured_growth(problem, terminal, digits, noise_digits)
-            if noise_digits <= digits + UNDECIDED_DIGITS
-            else None
-        )
-    # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
-    solution = _run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR)
-    return replace(_trusted(solution), outcome=_unconfirmed(solution.outcome), error=mpmath.inf)
-
-
-def _once_for_each_precision(problem: Callable[[], Problem]) -> Callable[[], Problem]:
-    at_precision = cache(lambda precision: problem())
-    return lambda: at_precision(mpmath.mp.prec)
-
-
-def _unconfirmed(outcome: Outcome) -> Outcome:
-    if isinstance(outcome, StepLimit):
-        return outcome
-    return replace(outcome, note=f"{outcome.note}; {UNCONFIRMED}" if outcome.note else UNCONFIRMED)
-
-
-def _trusted(solution: Solution) -> Solution:
-    """Without what lies so near to a blow-up that the error of its time counts for more than was allowed for."""
-    if not isinstance(solution.outcome, BlewUp):
-        return solution
-    with mpmath.workprec(solution.precision):
-        end = end_of_trust(solution.outcome, solution.start)
-    pieces = [piece for piece in solution.pieces if piece.start < end]
-    events = [[event for event in found if event[0] <= pieces[-1].end] for found in solution.events]
-    return replace(solution, pieces=pieces, events=events)
-
-
-@dataclass(frozen=True)
-class Pilot:
-    """A run with few digits, and the decimal digits that the flow costs: log10(final error / local error)."""
-
-    clean: Solution
-    growth: float
-    noise_digits: int
-
-
-def measured_growth(
-    problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int, noise_digits: int
-) -> Pilot | None:
-    """The pilot, with the growth measured by a second run, to which noise of so many digits is added.
-
-    When the noise grows to where the flow is no longer linear in it, or changes the outcome, the pilots are repeated
-    with twice the digits, also when the run without noise gives up then. None when the first of all gives up or two of
-    them at the same time, when the integration ends at a blow-up to the digits asked for, or when noise far below them
-    still decides how it ends.
-    """
-    at_rest = cache(lambda: _at_rest(problem, digits + REST_DIGITS))
-    previous: Solution | None = None
-    while True:
-        noise, pilot_digits = mpmath.mpf(10) ** -noise_digits, noise_digits + PILOT_DIGITS
-        max_steps = math.inf if previous is None else _step_limit(previous, PILOT_STEPS)
-        clean = _run(problem, events, pilot_digits, max_steps=max_steps)
-        if isinstance(clean.outcome, StepLimit):
-            is_alike = False
-            is_final = previous is None or (_alike(clean, previous) and _end_together(clean, previous, LINEAR))
-        else:
-            max_steps = _step_limit(clean, NOISY_STEPS)
-            noisy = _run(problem, events, pilot_digits, noise=Noise(noise, at_rest, clean), max_steps=max_steps)
-            if _agree(clean, noisy):
-                growth = mpmath.log10(max(_distance(clean, noisy), noise) / noise)
-                return Pilot(clean, max(0.0, float(growth)), noise_digits)
-            is_alike = _alike(clean, noisy)
-            is_final = not is_alike and _end_together(clean, noisy, mpmath.mpf(10) ** -digits)
-        if is_final or not is_alike and noise_digits > digits + UNDECIDED_DIGITS:
-            return None
-        previous = clean
-        noise_digits *= 2
-
-
-def _step_limit(known: Solution, least: int) -> int:
-    """What a run that sees the same as a known one does not exceed."""
-    return least if isinstance(known.outcome, StepLimit) else max(least, STEPS_PER_STEP * len(known.pieces))
-
-
-def _alike(solution: Solution, other: Solution) -> bool:
-    return type(solution.outcome) is type(other.outcome)
-
-
-def _agree(solution: Solution, other: Solution) -> bool:
-    """Whether they end alike, and as near to each other as what counts as linear."""
-    return _alike(solution, other) and bool(_distance(solution, other) < LINEAR)
-
-
-def _at_rest(problem: Callable[[], Problem], digits: int) -> list[bool]:
-    """Which entries of the initial state do not move, to so many digits."""
-    with mpmath.workdps(digits):
-        given = problem()
-        layout = Layout(given.kernel.state, given.initial)
-        order = math.ceil(ORDER_FACTOR * NOISE_DIGITS * math.log(10))
-        expansion = Multiprecision(given.kernel, layout, given.parameters, order)(layout.flatten(given.initial))
-        state = expansion and expansion.polynomials(math.inf)
-        return state.are_constant if state else [False] * layout.size
-
-
-class Noise:
-    """What a pilot adds to the state at the start and after every step, of a relative size.
-
-    It has one sign for each entry, so that it cannot cancel where the flow keeps directions, and random size, so that
-    it cannot where the flow rotates them. It comes before the first step too, which may be longer than those of a run
-    with more digits, and as long as the time span from a state that only seems to be at rest in the `clean` pilot with
-    its few digits. Entries `at_rest` from the start on get none while they stay so, as errors do not move them either.
-    """
-
-    def __init__(self, size: Any, at_rest: Callable[[], list[bool]], clean: Solution):
-        self.size, self.at_rest, self.clean = size, at_rest, clean
-        self.random = random.Random(0)
-        self.signs = [self.random.choice((-1, 1)) for _ in clean.initial]
-        self.all = np.ones(len(self.signs), bool)
-
-    def at_start(self, flat: np.ndarray) -> np.ndarray:
-        pieces = self.clean.pieces
-        kept = np.abs(pieces[0].final - flat) < self.size * np.abs(flat).max() if pieces else ~self.all
-        return self._on(flat, ~(kept & self.at_rest()) if kept.any() else self.all)
-
-    def at_end(self, state: Polynomials, flat: np.ndarray) -> np.ndarray:
-        """After a step on which the entries were these polynomials."""
-        kept = state.are_constant
-        return self._on(flat, ~(np.array(kept) & self.at_rest()) if any(kept) else self.all)
-
-    def _on(self, flat: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        size = self.size * np.abs(flat).max()
-        pairs = zip(self.signs, moved.tolist(), strict=True)
-        return flat + np.array([size * sign * self.random.random() if is_moved else 0 for sign, is_moved in pairs])
-
-
-def _end_together(solution: Solution, other: Solution, tolerance: Any) -> bool:
-    """Whether they end at the same time, relative to the time passed."""
-    time = solution.outcome.time
-    return bool(abs(time - other.outcome.time) <= tolerance * abs(time - solution.start))
-
-
-def _distance(clean: Solution, noisy: Solution) -> Any:
-    """How far apart two solutions of the same outcome end, relative to the time passed and the size of the state."""
-    outcome, other, pieces = clean.outcome, noisy.outcome, clean.pieces
-    passed = outcome.time - clean.start
-    if isinstance(outcome, BlewUp) and isinstance(other, BlewUp):
-        # An error of t* is one of the last state that is kept, relative to the time left there.
-        return abs(outcome.bracket[1] - other.bracket[1]) / (NEAR * passed)
-    before = pieces[-2].final if len(pieces) > 1 else clean.initial
-    size = max(np.abs(clean.final).max(), np.abs(before).max())
-    apart = np.abs(clean.final - noisy.final).max()
-    return max(abs(outcome.time - other.time) / passed, apart / size if size else apart)
-
-
-def _run(
+def run(
     problem: Callable[[], Problem],
     events: Sequence[Callable[..., Any]],
     local_digits: int,
@@ -279,6 +96,10 @@ def _run(
     noise: Noise | None = None,
     max_steps: float = math.inf,
 ) -> Solution:
+    """Integrate with local errors below 10^-local_digits, relative to the size of the state.
+
+    `error` is the relative error of the final state that brackets of blow-up times allow for.
+    """
     with mpmath.workdps(local_digits + ROUNDING_DIGITS + _term_digits(local_digits)):
         given = problem()
         layout = Layout(given.kernel.state, given.initial)
@@ -296,10 +117,7 @@ def taylor_steps(
     noise: Noise | None,
     max_steps: float,
 ) -> Iterator[Piece | Outcome]:
-    """The steps, then the outcome, at the current working precision.
-
-    `error` is the relative error of the final state that brackets of blow-up times allow for.
-    """
+    """The steps of `run`, then the outcome, at the current working precision."""
     compiled = COMPILED and local_digits <= COMPILED_DIGITS and find_spec("numba") is not None
     in_doubles = local_digits <= DOUBLE_DIGITS
     factor = ORDER_FACTOR

@@ -26,6 +26,7 @@ UNCONFIRMED = "unconfirmed, as runs with noise or with other digits end otherwis
 def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], digits: int) -> Solution:
     """Integrate with a final error below 10^-digits, relative to the size of the state.
 
+    The error is infinite where the integration gives up, and where pilots do not confirm how it ends.
     `problem` is called at each working precision that is used, so that inputs are converted exactly.
     """
     terminal = [event for event in events if getattr(event, "terminal", False)]
@@ -35,14 +36,12 @@ def solve(problem: Callable[[], Problem], events: Sequence[Callable[..., Any]], 
         local_digits = digits + MARGIN_DIGITS + math.ceil(pilot.growth)
         error = mpmath.mpf(10) ** (pilot.growth + 1 - local_digits)
         solution = run(problem, events, local_digits, error)
-        if isinstance(solution.outcome, StepLimit) or agree(solution, pilot.clean):
+        if isinstance(solution.outcome, StepLimit):
+            return replace(solution, error=mpmath.inf)
+        if agree(solution, pilot.clean):
             return replace(_trusted(solution), error=error)
-        noise_digits = 2 * pilot.noise_digits
-        pilot = (
-            measured_growth(problem, terminal, digits, noise_digits)
-            if noise_digits <= digits + UNDECIDED_DIGITS
-            else None
-        )
+        more = 2 * pilot.noise_digits
+        pilot = measured_growth(problem, terminal, digits, more) if more <= digits + UNDECIDED_DIGITS else None
     # Brackets of blow-up times are widened by 10^-digits, so that what is undecided counts as a blow-up.
     solution = run(problem, events, digits + MARGIN_DIGITS, mpmath.mpf(10) ** -digits / NEAR)
     return replace(_trusted(solution), outcome=_unconfirmed(solution.outcome), error=mpmath.inf)

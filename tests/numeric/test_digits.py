@@ -286,6 +286,16 @@ def test_step_limit_is_an_outcome(kernels, monkeypatch):
     assert isinstance(trajectory.outcome, StepLimit)
     assert len(trajectory.times) == 4
     assert "not reached in 3 steps" in str(trajectory.outcome)
+    assert trajectory.error == mpmath.inf
+
+
+def test_giving_up_after_the_pilot_did_not(kernels, monkeypatch):
+    problem = kernels.oscillator, {"q": 1, "p": 0}, (0, 50), {"omega": 1}
+    steps = len(integrate(*problem, digits=100).times) - 1
+    monkeypatch.setattr(taylor, "MAX_STEPS", steps - 1)
+    trajectory = integrate(*problem, digits=100)
+    assert isinstance(trajectory.outcome, StepLimit)
+    assert trajectory.error == mpmath.inf
 
 
 def test_arrays_of_mpmath_numbers(kernels):
